@@ -25,14 +25,14 @@ TWO = 'gpt2_batch2.ndjson.gz=2 gpt2_batch4.ndjson.gz=4'
 FORMATS = ('text', 'markdown', 'json', 'csv')
 POLICIES = ('bestfit', 'firstfit', 'buddy', 'sizeclass', 'tlsf', 'bfc', 'rmm', 'cupy', 'compact', 'direct')
 ANSWERS = (f'fit {R}', f'fit {R} {M}', f'tune --grid short {R}', f'plan {M} -p buddy',
-           f'plan --alone {M}', f'ranks {R} {G} --device-bytes 2GiB', f"what-if {G} --drop '*'",
-           f'what-if --shard 2 {R}', 'leaks leak_hook.pickle.gz', f'leaks {R}',
-           f'extrapolate {TWO} --at 16', f'extrapolate {TWO} --largest --device-bytes 8GiB',
+           f'plan --alone {M}', f'ranks {R} {G} --device-bytes 2GiB', f"predict {G} --drop '*'",
+           f'predict --shard 2 {R}', 'leaks leak_hook.pickle.gz', f'leaks {R}',
+           f'predict {TWO} --at 16', f'predict {TWO} --largest --device-bytes 8GiB',
            f'diff -p bestfit -p buddy {R} {M}', f'run {R}', f'run --device-bytes 3GiB {R}',
            f'explain --device-bytes 3GiB {R}', 'explain oom_fragmentation.pickle.gz', f'info {R}',
            'policies', 'cards')
 SINGLE = (f'fit {R}', f'tune --grid short {R}', f'plan --alone {R}', f'leaks {R}', f'run {R}',
-          f'what-if --shard 2 {R}', f'explain --device-bytes 2GiB {R}')
+          f'predict --shard 2 {R}', f'explain --device-bytes 2GiB {R}')
 OPTIONS = ('--html x.html', '--json -', '-q --json x.json', '--device-bytes 0', '--device h100-80gb',
            '--alloc-conf nonsense:1', '--alloc-conf expandable_segments:True', '--format nope',
            "--fail-if 'peak.reserved > 1GiB'", '--bogus', '--threads x',
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
         return 2
     programs = [str(Path(x).resolve()) for x in argv[1:3]]
     inputs = [*ROOT.glob('traces/*'), *ROOT.glob('tests/oracles/corpus/*.gz'),
-              *ROOT.glob('tests/commands/extrapolate/recordings/*.gz')]
+              *ROOT.glob('tests/commands/predict/recordings/*.gz')]
     help_ = subprocess.run([programs[0], '--help'], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r'^  ([a-z-]+)  ', help_, re.M)
     commands += re.search(r"^Also: (.*?)^'", help_, re.M | re.S)[1].replace(',', ' ').split()

@@ -68,7 +68,7 @@ def _without_timeout(options: Mapping[str, Option]) -> tuple[dict[str, Option], 
 
 
 # Their documents show a part of each list unless --top all is given.
-LISTING = ("diff", "explain", "extrapolate", "fit", "leaks", "ranks", "tune")
+LISTING = ("diff", "explain", "fit", "leaks", "predict", "ranks", "tune")
 
 
 def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
@@ -240,21 +240,24 @@ def leaks(trace: Trace, *, device: str | int | None = None, context: str | int |
     return _many("leaks", [trace], {**on_device(device, context), **options})
 
 
-def extrapolate(traces: Mapping[int, Trace], *, at: int | Sequence[int] | None = None,
-                policy: str | Sequence[str] | None = None, device: str | int | None = None,
-                context: str | int | None = None, **options: Option) -> Document:
-    """Find what a program needs at a number that was not recorded: `fragsim extrapolate`.
+def predict(traces: Trace | Mapping[int, Trace], *, at: int | Sequence[int] | None = None,
+            policy: str | Sequence[str] | None = None, device: str | int | None = None,
+            context: str | int | None = None, **options: Option) -> Document:
+    """Find what a program needs as it was not recorded: `fragsim predict`.
 
     traces: recordings of one program by their numbers (batch size, length), two or more:
-    {8: "bs8.ndjson", 16: "bs16.ndjson"}. at: the numbers to look at; largest=True, with a
-    device, looks for the largest that fits.
+    {8: "bs8.ndjson", 16: "bs16.ndjson"}. at: the numbers to predict; largest=True, with a
+    device, looks for the largest that fits. Or one trace, and changes as options:
+    scale_batch="1/2", hoist=True.
     """
     numbers = [at] if isinstance(at, int) else at
     options = {**on_device(device, context), "policy": policy,
                "at": ",".join(map(str, numbers)) if numbers else None, **options}
+    if not isinstance(traces, Mapping):
+        return _many("predict", [traces], options)
     with temporary() as folder:
         words, chunks = given(traces.values(), folder)
-        return _ask("extrapolate", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options)
+        return _ask("predict", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options)
 
 
 def ranks(*traces: Trace, policy: str | None = None, device: str | int | None = None,

@@ -256,7 +256,7 @@ static void print_proof(const struct frag_tune_answer *a, const struct frag_poin
 	    || total == UINT64_MAX)
 		return;
 	fprintf(f, "  check     fragsim %s %s ",
-		total ? "run" : "what-if --empty-cache every-iteration",
+		total ? "run" : "predict --empty-cache every-iteration",
 		is_setting(t, p->choice) ? "--alloc-conf" : "-p");
 	print_word(t->texts[p->choice], f);
 	if (total)

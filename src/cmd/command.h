@@ -194,7 +194,7 @@ const char *frag_last_given(const struct frag_args *args, const char *const *exc
 
 /* All commands, in the order of `fragsim -h`: along the path of a user, then all others. */
 #define FRAG_COMMANDS(X)                                                                       \
-	X(explain) X(record) X(run) X(fit) X(tune) X(extrapolate) X(what_if) X(leaks) X(ranks) \
+	X(explain) X(record) X(run) X(fit) X(tune) X(predict) X(leaks) X(ranks) \
 	X(report) X(diff) X(convert) X(merge) X(slice) X(shrink) X(anonymize) X(gen) X(info)   \
 	X(policies) X(cards) X(plan) X(sweep) X(verify) X(replay) X(complete) X(help)
 #define X(name) extern const struct frag_cmd frag_cmd_##name;

@@ -180,7 +180,7 @@ static int fit_largest(const struct fit *fit, uint64_t total, uint64_t context, 
 {
 	const uint64_t batch = fit->model.batch > 1 ? fit->model.batch : 2;
 	char path[FRAG_MODEL_PATH] = "", words[5][FRAG_MODEL_PATH + 40];
-	char *argv[] = { (char[]){ "extrapolate" }, (char[]){ "--largest" }, words[0], words[1],
+	char *argv[] = { (char[]){ "predict" }, (char[]){ "--largest" }, words[0], words[1],
 			 words[2], words[3], words[4], NULL };
 	int rc = 0;
 
@@ -193,7 +193,7 @@ static int fit_largest(const struct fit *fit, uint64_t total, uint64_t context, 
 	}
 	if (rc || *status)
 		return rc;
-	return frag_command_run(&frag_cmd_extrapolate, 7, argv, status, err);
+	return frag_command_run(&frag_cmd_predict, 7, argv, status, err);
 }
 
 /* The trace of a model replaces the operand; the device is for its largest batch. */

@@ -722,7 +722,7 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	if (!rc && q->run.json)
 		rc = frag_question_set_json(q, NULL, q->run.json, err);
 	if (!rc && !q->out && q->rewrite.form)
-		rc = frag_usage(q->cmd, "--to is for --output FILE", err);
+		rc = frag_usage(q->cmd, "--to is for --trace FILE", err);
 	if (rc)
 		return rc;
 	q->rewrite.quiet = q->run.quiet;

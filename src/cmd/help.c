@@ -9,8 +9,8 @@
 #include "answers/fit_answer.h"
 #include "answers/leaks_answer.h"
 #include "answers/plan_answer.h"
+#include "answers/predict_answer.h"
 #include "answers/ranks_answer.h"
-#include "answers/what_if_answer.h"
 #include "base/bug.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
@@ -20,11 +20,12 @@
 /* Every document that is declared, and its format without "fragsim-", in one order. */
 static const struct frag_document_type *const documents[] = {
 	&frag_explain_document, &frag_fit_document, &frag_leaks_document, &frag_message_document,
-	&frag_placement_document, &frag_plan_document, &frag_profile_document, &frag_ranks_document,
-	&frag_manifest_document, &frag_what_if_document, NULL,
+	&frag_placement_document, &frag_plan_document, &frag_predict_document, &frag_profile_document,
+	&frag_ranks_document, &frag_manifest_document, NULL,
 };
 static const char *const formats[] = {
-	"explain", "fit", "leaks", "message", "placement", "plan", "profile", "ranks", "sweep", "what-if", NULL,
+	"explain", "fit", "leaks", "message", "placement", "plan", "predict", "profile", "ranks", "sweep",
+	NULL,
 };
 
 struct help {
@@ -33,8 +34,8 @@ struct help {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "schema", "FORMAT", "print a JSON Schema: explain, fit, leaks, message, placement, plan, profile,"
-	  " ranks, sweep, what-if",
+	{ 0, "schema", "FORMAT", "print a JSON Schema: explain, fit, leaks, message, placement, plan, predict,"
+	  " profile, ranks, sweep",
 	  FRAG_WORD(struct help, schema, formats), .usual = UINT64_MAX },
 	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
 	  FRAG_FLAG(struct help, members) },

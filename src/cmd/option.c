@@ -13,7 +13,7 @@
 #include "cmd/progress.h"
 #include "device/known_cards.h"
 
-#define OPTIONS_MAX 40
+#define OPTIONS_MAX 56
 #define LONG 256        /* what getopt_long answers for the first long option */
 #define LONG_HELP (LONG + OPTIONS_MAX)
 #define TRY "; fragsim %s -h lists the options"

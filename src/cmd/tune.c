@@ -211,7 +211,7 @@ static int sort_candidates(struct tune *t, struct frag_error *err)
 
 /*
  * The traces as if the program called torch.cuda.empty_cache() after each iteration. None where
- * one has no iterations, or begins with segments, which what-if does not show.
+ * one has no iterations, or begins with segments, which predict does not show.
  */
 static int change_traces(struct tune *t, struct frag_error *err)
 {

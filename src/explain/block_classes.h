@@ -68,6 +68,9 @@ static inline uint64_t frag_birth(const struct frag_lifetimes *lifetimes,
 	return lifetimes->of[i].initial ? 0 : memory->blocks[i].birth;
 }
 
-/* Reads the tape once. Free what it fills in, each id too, also where it fails. -FRAG_ENOMEM */
+/*
+ * Reads the tape once. every: the blocks are not those of a moment, but all that the tape allocates,
+ * in their order. Free what it fills in, each id too, also where it fails. -FRAG_ENOMEM
+ */
 int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_memory_state *memory,
-			const struct frag_tape *tape, struct frag_error *err);
+			bool every, const struct frag_tape *tape, struct frag_error *err);

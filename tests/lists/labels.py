@@ -9,9 +9,9 @@ from tap import Tap
 # whose answers a file prints
 PAGES = {
     'change_answer': 'diff', 'diagnosis_text': 'run', 'explain_answer': 'explain',
-    'extrapolate_answer': 'extrapolate', 'fit_answer': 'fit', 'leaks_answer': 'leaks',
+    'fit_answer': 'fit', 'leaks_answer': 'leaks',
     'message_answer': 'explain', 'plan_answer': 'plan', 'ranks_answer': 'ranks',
-    'tune_answer': 'tune', 'what_if_answer': 'what-if',
+    'predict_text': 'predict', 'tune_answer': 'tune',
 }
 # a label is the second argument of these, maybe one of two; the first row of several has it
 ROWS = re.compile(r'\b(?:frag_put_row|frag_print_row|fit_row|message_row)\('

@@ -576,7 +576,7 @@ def check_names(folder: Path) -> None:
         for i in range(24)]) for name in ('one', 'two')]
     faults = []
     for words, title in ((('leaks', paths[0]), 'one.ndjson'), (('ranks', *paths), 'one.ndjson and 1 more'),
-                         (('what-if', paths[0], '--empty-cache', 'every-iteration'), 'one.ndjson')):
+                         (('predict', paths[0], '--empty-cache', 'every-iteration'), 'one.ndjson')):
         tool(words[0], '-q', *words[1:], '--html', f'{folder}/n.html')
         text = Path(f'{folder}/n.html').read_text()
         faults += [f'<h1>{title}</h1>' not in text and f'{words[0]}: another title',

@@ -234,18 +234,18 @@ def tune_steps(_: str, n: int) -> tuple[str, ...]:
     return 'tune', '-q', '--grid', 'short', trace(events())
 
 
-def extrapolate(_: str, n: int) -> tuple[str, ...]:
+def predict_numbers(_: str, n: int) -> tuple[str, ...]:
     def recording(times: int) -> Iterator[str]:
         size = sizes()
         for i in range(n):
             yield alloc(i, next(size) * times)
         for i in range(n):
             yield free(i)
-    return ('extrapolate', '-q', '-p', 'pytorch', '--runs', '5', '--at', '3',
+    return ('predict', '-q', '-p', 'pytorch', '--runs', '5', '--at', '3',
             trace(recording(1), name='t1') + '=1', trace(recording(2), name='t2') + '=2')
 
 
-def what_if(_: str, n: int) -> tuple[str, ...]:
+def predict_changes(_: str, n: int) -> tuple[str, ...]:
     """All stages that hold records; nothing is simulated."""
     def events() -> Iterator[str]:
         size = sizes()
@@ -255,15 +255,15 @@ def what_if(_: str, n: int) -> tuple[str, ...]:
             if i % 2:
                 yield free(i)
         yield op('mark', ',"name":"step 2"')
-    return ('what-if', '-q', '--hoist', '--warmup', 'step 1', '--isolate', 'by=life', '--split',
-            '2MiB', trace(events()), '-o', 'out.ndjson')
+    return ('predict', '-q', '--hoist', '--warmup', 'step 1', '--isolate', 'by=life', '--split',
+            '2MiB', trace(events()), '--trace', 'out.ndjson')
 
 
-def what_if_tags(_: str, n: int) -> tuple[str, ...]:
+def predict_tags(_: str, n: int) -> tuple[str, ...]:
     """A pool for each."""
-    return ('what-if', '-q', '--isolate', 'by=tag',
+    return ('predict', '-q', '--isolate', 'by=tag',
             trace(alloc(i, 8, f',"tag":"tag {i}"') for i in range(n)),
-            '-o', 'out.ndjson')
+            '--trace', 'out.ndjson')
 
 
 def result_of(program: str, policies: list[str], name: str) -> str:
@@ -430,9 +430,9 @@ CASES = (
     Case('plan, blocks', plan),
     Case('tune, steps of a training', tune_steps),
     Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
-    Case('extrapolate, blocks', extrapolate, per=10),
-    Case('what-if, blocks', what_if),
-    Case('what-if, tags', what_if_tags),
+    Case('predict, blocks at a number', predict_numbers, per=10),
+    Case('predict, blocks changed', predict_changes),
+    Case('predict, tags', predict_tags),
     Case('diff, the same runs', diff_same, per=50),
     Case('diff, other runs', diff_other, per=50),
     Case('diff, blocks', diff_blocks),

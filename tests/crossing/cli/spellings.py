@@ -96,9 +96,9 @@ ENDINGS = {
     'a result': (('run', '-o', 'x.json'), b'{'), 'a page of a run': (('run', '-o', 'x.html'), b'<!doctype html>'),
     'an explanation': (('explain', '-o', 'x.json'), b'{'),
     'a page of a plan': (('plan', '--html', 'x.html'), b'<!doctype html>'),
-    'a page of a change': (('what-if', '--scale', '2', '--html', 'x.html'), b'<!doctype html>'),
+    'a page of a change': (('predict', '--scale', '2', '--html', 'x.html'), b'<!doctype html>'),
     'a page of ranks': (('ranks', '-o', 'x.html'), b'<!doctype html>'),
-    'a page of an extrapolation': (('extrapolate', 'good.ndjson=1', 'good.ndjson=2', '--at', '3', '--html',
+    'a page of numbers': (('predict', 'good.ndjson=1', 'good.ndjson=2', '--at', '3', '--html',
                                     'x.html'), b'<!doctype html>'),
 }
 

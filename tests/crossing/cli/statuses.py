@@ -259,7 +259,7 @@ ANSWERS = {
     'tune': (('tune', '--grid', 'short'), {'smallest': '40MiB', 'reliable': '40MiB',
                                            'calls': '2', 'retries': '0'}),
     'plan': (('plan', '--alone'), {'height': '34MiB', 'bound': '34MiB'}),
-    'what-if': (('what-if', '--scale', '2', '-p', 'pytorch'), {
+    'predict': (('predict', '--scale', '2', '-p', 'pytorch'), {
         'reserved': '110MiB', 'smallest': '110MiB', 'reliable': '110MiB'}),
 }
 

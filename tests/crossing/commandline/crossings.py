@@ -8,8 +8,7 @@ from words import Command, Option
 
 # operands of commands for which the sample alone is not enough
 OPERANDS: dict[str, Callable[[str], list[str]]] = {
-    'extrapolate': lambda x: [f'{x}=1', f'{x}=2', '--at', '4'],
-    'what-if': lambda x: [x, '--hoist'], 'sweep': lambda x: ['-p', 'buddy', '-o', 'sweep1', x],
+    'predict': lambda x: [x, '--hoist'], 'sweep': lambda x: ['-p', 'buddy', '-o', 'sweep1', x],
     'diff': lambda x: [x, x], 'ranks': lambda x: [x, x], 'merge': lambda x: [x, x, 'new2.ndjson'],
 }
 # these read no trace

@@ -301,14 +301,14 @@ class Maker:
         if command.name == 'diff' and rng.random() < 0.4:
             return [rng.pick((['result.json', 'other.json', 'two.json', 'baseline.json'],
                               self.files)) for _ in range(2)]
-        if command.name == 'extrapolate' and (rng.normal or rng.random() < 0.8):
+        if command.name == 'predict' and rng.random() < 0.5:
             # most often a recording and itself, as others have other events
             file = self.operands(rng, replace(command, name='run'))[:1]
             files = [file[0] if file and rng.random() < 0.9 else self.file(rng)
                      for _ in range(rng.choice([2, 2, 3]))]
             at = rng.sample(range(9), len(files))
             return ['--at', rng.pick(NUMBERS), *(f'{x}={n}' for x, n in zip(files, at))]
-        if command.name == 'what-if' and (rng.normal or rng.random() < 0.8):
+        if command.name == 'predict' and (rng.normal or rng.random() < 0.8):
             return [*self.operands(rng, replace(command, name='run'))[:1], '--hoist']
         if command.name == 'ranks':
             count = rng.randint(1, 5)

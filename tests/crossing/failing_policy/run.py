@@ -92,9 +92,9 @@ def main(argv):
         fits = json.loads(run('fit', '-q', *both, '--map', '--json', '-', 'odd.ndjson').stdout)['fits']
         tap.result('fit: in JSON', [str(fits)] if WORDS not in (fits[0]['why'] or '') or fits[1]['why'] or {
             x['status'] for x in fits[0]['map']} != {'error', 'fits'} else [])
-        result('what-if', run('what-if', '--scale', '2', *both, 'odd.ndjson'), 0, out=('bestfit',))
+        result('predict changes', run('predict', '--scale', '2', *both, 'odd.ndjson'), 0, out=('bestfit',))
         result('plan', run('plan', *both, 'odd.ndjson'), 0)
-        result('extrapolate', run('extrapolate', *both, '--at', '3', 'odd.ndjson=1', 'twice.ndjson=2'), 0,
+        result('predict numbers', run('predict', *both, '--at', '3', 'odd.ndjson=1', 'twice.ndjson=2'), 0,
                out=('bestfit',))
         result('sweep', run('sweep', *both, '--device-bytes', '2400MiB,8GiB', '-o', 'sweep', 'odd.ndjson'), 4,
                error=(WORDS,))

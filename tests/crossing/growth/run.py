@@ -23,7 +23,7 @@ COMMANDS = {
     'fit': ('fit',), 'tune': ('tune', '--time', '1s'), 'plan': ('plan', '--time', '1s'),
     'run': ('run',), 'run of two policies': ('run', '-p', 'pytorch', '-p', 'bestfit'),
     'explain': ('explain',), 'info': ('info',),
-    'what-if': ('what-if', '--hoist'), 'ranks': ('ranks',),
+    'predict': ('predict', '--hoist'), 'ranks': ('ranks',),
 }
 
 
@@ -92,7 +92,7 @@ def check_rows() -> None:
     TAP.same('lines that keep 3 MiB an iteration', check('leak.ndjson', grown), True)
     TAP.same('lines that keep nothing', check('even.ndjson', even), False)
     row = '3.00 MiB per iteration, most of it by losses: a longer run needs more'
-    for args in (('fit',), ('tune',), ('plan',), ('what-if', '--hoist'),
+    for args in (('fit',), ('tune',), ('plan',), ('predict', '--hoist'),
                  ('run', '-p', 'pytorch', '--device-bytes', '1GiB')):
         shown = ' '.join(text(args[0], grown, *args[1:]).split())
         TAP.ok(row in shown and 'growth' not in text(args[0], even, *args[1:]),
@@ -100,9 +100,9 @@ def check_rows() -> None:
     said_of = document('fit', grown, even)['scope']
     TAP.same('fit of two has both', [s['grows'] for s in said_of], [True, False])
     TAP.ok('in leak.ndjson' in ' '.join(text('fit', grown, even).split()), 'and names the one')
-    said_of = document('extrapolate', f'{grown}=2', f'{lines("leak4.ndjson", 6 << 20)}=4',
+    said_of = document('predict', f'{grown}=2', f'{lines("leak4.ndjson", 6 << 20)}=4',
                        '--at', '8')['scope']
-    TAP.same('extrapolate has that of both', [s['grows'] for s in said_of], [True, True])
+    TAP.same('predict has that of both', [s['grows'] for s in said_of], [True, True])
 
 
 def check_left_out(path: Path) -> None:

@@ -327,35 +327,35 @@ def check_explain(folder: Path, scene: Scene) -> None:
 
 
 @cases(*SCENES)
-def check_extrapolate(folder: Path, scene: Scene) -> None:
-    """extrapolate from a program whose sizes do not depend on the number, in each format"""
+def check_predict_numbers(folder: Path, scene: Scene) -> None:
+    """predict from a program whose sizes do not depend on the number, in each format"""
     trace = write_trace(folder, scene)
     policies = [word for policy in scene.policies for word in ('-p', policy)]
     recordings = (f'{trace}=1', f'{trace}=2', '--at', '4')
     for words in ((), tuple(policies), ('--largest', '--device-bytes', '1GiB')):
-        play(folder, 'extrapolate', *words, '-q', '--json', PATH + '.json', *recordings,
+        play(folder, 'predict', *words, '-q', '--json', PATH + '.json', *recordings,
              wanted=(0, 1))
         for name in ANSWERS:
-            parsed(name, play(folder, 'extrapolate', *words, '--format', name, *recordings,
+            parsed(name, play(folder, 'predict', *words, '--format', name, *recordings,
                               wanted=(0, 1)).out)
         json.loads((folder / (PATH + '.json')).read_bytes())
-    play(folder, 'extrapolate', '-q', *recordings, '-o', PATH + '.at4.json')
+    play(folder, 'predict', '-q', *recordings, '--trace', PATH + '.at4.json')
     play(folder, 'run', '-q', PATH + '.at4.json', wanted=(0, 3))
 
 
 @cases(*SCENES)
-def check_what_if(folder: Path, scene: Scene) -> None:
-    """what-if, in each format; and the changed trace, which is one as any"""
+def check_predict_changes(folder: Path, scene: Scene) -> None:
+    """predict changes, in each format; and the changed trace, which is one as any"""
     trace = write_trace(folder, scene)
     changes = ('--isolate', 'by=life', '--split', '1000000', '--hoist', '--preallocate', '1MiB')
     for words in ((), tuple(word for policy in scene.policies for word in ('-p', policy))):
-        play(folder, 'what-if', *words, '-q', '--json', PATH + '.json', trace, *changes,
+        play(folder, 'predict', *words, '-q', '--json', PATH + '.json', trace, *changes,
              wanted=(0, 1))
         for name in ANSWERS:
-            parsed(name, play(folder, 'what-if', *words, '--format', name, trace, *changes,
+            parsed(name, play(folder, 'predict', *words, '--format', name, trace, *changes,
                               wanted=(0, 1)).out)
         json.loads((folder / (PATH + '.json')).read_bytes())
-    play(folder, 'what-if', '-q', trace, *changes, '-o', PATH + '.changed.json')
+    play(folder, 'predict', '-q', trace, *changes, '--trace', PATH + '.changed.json')
     play(folder, 'run', '-q', PATH + '.changed.json', wanted=(0, 3))
 
 
@@ -477,7 +477,7 @@ READERS = (
     ('fit', '-p', 'buddy', '--html', 'out.html', 'X'), ('explain', '--html', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
-    ('extrapolate', '--at', '3', 'X=1', 'X=2'), ('what-if', '--hoist', 'X'),
+    ('predict', '--at', '3', 'X=1', 'X=2'), ('predict', '--hoist', 'X'),
     ('sweep', '-p', 'buddy', '-o', 'new', 'X'))
 
 

@@ -158,8 +158,10 @@ def test_commands(fragsim, folder):
     TAP.ok((about.events, about.ops.alloc, about.devices[0].peak_live_bytes) == (4, 2, PEAK),
            'info', about)
     sizes = {n: [{'op': 'alloc', 'id': 1, 'size': n * MIB}, {'op': 'free', 'id': 1}] for n in (2, 4)}
-    more = fragsim.extrapolate(sizes, at=8, policy='direct')
-    TAP.ok(str(8 * MIB) in json.dumps(more), 'extrapolate', more)
+    more = fragsim.predict(sizes, at=8, policy='direct')
+    TAP.ok(str(8 * MIB) in json.dumps(more), 'predict', more)
+    more = fragsim.predict(sizes[4], policy='direct', scale='1/2')
+    TAP.ok(more.changed.requested == 2 * MIB, 'predict a change', more)
     head = {'format': 'fragsim-trace', 'version': 1,
             'meta': {'scope': {'begins': 'late', 'ends': 'cut', 'before': None, 'lost': 7}}}
     part, both = fragsim.fit([head, *EVENTS]).scope, fragsim.fit([head, *EVENTS], EVENTS).scope

@@ -105,22 +105,25 @@ COMMANDS = {
         ('a device that is too small',
          ('tune', '--grid', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
     ),
-    'fragsim-what-if': (
-        ('several changes, cut', ('what-if', '--top', '0', '--hoist', '-p', 'bestfit', 'one'), 0),
-        ('several changes', ('what-if', '--scale', '1/2', '--hoist', '-p', 'bestfit', 'one'), 0),
-        ('the usual settings', ('what-if', '--split', '1MiB', 'one'), 0),
-        ('two devices', ('what-if', '--preallocate', '1MiB', '-p', 'buddy', 'pair'), 0),
-        ('nothing to change', ('what-if', '--hoist', '-p', 'bestfit', 'nothing'), 0),
+    'fragsim-predict': (
+        ('numbers of one', ('predict', '--at', '3,8', '--largest', '--up-to', '5', '--device', '1GiB',
+                            '-p', 'bestfit', 'one=1', 'one=2'), 0),
+        ('several changes, cut', ('predict', '--top', '0', '--hoist', '-p', 'bestfit', 'one'), 0),
+        ('several changes', ('predict', '--scale', '1/2', '--hoist', '-p', 'bestfit', 'one'), 0),
+        ('the usual settings', ('predict', '--split', '1MiB', 'one'), 0),
+        ('two devices', ('predict', '--preallocate', '1MiB', '-p', 'buddy', 'pair'), 0),
+        ('nothing to change', ('predict', '--hoist', '-p', 'bestfit', 'nothing'), 0),
     ),
 }
 FREE = ('params',)              # whatever a policy has
 EITHER = ('grows', 'id', 'ids', 'pool', 'proven', 'trace_fits', 'stream', 'waits')   # of several types
 
 
-def wrong_values(value: object) -> list[object]:
-    """Values of types that never stand there. What is null may be a number or text elsewhere."""
+def wrong_values(value: object, name: str) -> list[object]:
+    """Values of types that never stand there. What is null may be a number or text elsewhere; `fits`
+    is true or false elsewhere."""
     if value is None:
-        return [True, []]
+        return [[]] if name.endswith('.fits') else [True, []]
     if isinstance(value, bool):
         return ['true', 1]
     if isinstance(value, (int, float)):
@@ -142,7 +145,7 @@ def broken(document: dict) -> Iterator[tuple[str, dict]]:
                 and path[-2:-1] != ('more',):
             yield f'{name} missing', mutants.changed(document, path)
         either = path and (path[-1] in EITHER or (len(path) > 1 and path[-2] in EITHER))
-        for wrong in wrong_values(value) if path and not either else []:
+        for wrong in wrong_values(value, name) if path and not either else []:
             if wrong == -1 and 'together' in path:      # an offset may be negative
                 continue
             yield f'{name} = {wrong!r}', mutants.changed(document, path, wrong)

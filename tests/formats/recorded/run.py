@@ -62,9 +62,9 @@ def travels():
         ok(f"\npytorch {title} expandable_segments:True " in out, "each setting of fit", out)
         meta = json.loads(Path(f"{name}.ndjson").read_text().splitlines()[0])["meta"]
         same(f"{name}: what is written names it", meta["pytorch"], title)
-    for args in (("run",), ("fit",), ("explain",), ("plan",), ("ranks",), ("what-if",)):
+    for args in (("run",), ("fit",), ("explain",), ("plan",), ("ranks",), ("predict",)):
         rc, _, err = call(*args, "--alloc-conf", "large_segment_size_mb:32", "exact",
-                          *(["--scale", "2"] if args == ("what-if",) else []))
+                          *(["--scale", "2"] if args == ("predict",) else []))
         ok(rc == 2 and "PyTorch 2.8: Unrecognized CachingAllocator option" in err,
            f"{args[0]}: a setting that the release refuses", rc, err)
     same("a policy that is given keeps its own rules",
@@ -374,7 +374,7 @@ def ends():
     _, _, err = call("sweep", "-p", "direct", "end", "-o", "swept")
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "sweep says so too", err)
     for args in (("fit", "end"), ("plan", "end"), ("tune", "--grid", "short", "end"),
-                 ("extrapolate", "end=1", "end=2", "--at", "3"), ("what-if", "--hoist", "end")):
+                 ("predict", "end=1", "end=2", "--at", "3"), ("predict", "--hoist", "end")):
         _, _, err = call(*args)
         ok("the recording has 1 out-of-memory" in err and "capacity" not in err,
            f"{args[0]} looks for one", err)

@@ -327,10 +327,10 @@ def check_dropped() -> None:
     state, faults = beginning_of('x.ndjson'), []
     words = (f'warning: x.ndjson: the state at its beginning ({len(state["segments"])} segments,'
              f' {len(state["blocks"])} blocks) is not written: ')
-    for args in (('slice', '--from-step', '9'), ('slice', '--to-step', '1'), ('what-if', '--hoist'),
-                 ('shrink', '--device-bytes', '100MiB', '--tries', '20'), ('extrapolate', '--at', '3')):
-        files = (['x.ndjson=1', 'x.ndjson=2', '-o', 'y.ndjson'] if args[0] == 'extrapolate' else
-                 ['x.ndjson', '-o', 'y.ndjson'] if args[0] == 'what-if' else ['x.ndjson', 'y.ndjson'])
+    for args in (('slice', '--from-step', '9'), ('slice', '--to-step', '1'), ('predict', '--hoist'),
+                 ('shrink', '--device-bytes', '100MiB', '--tries', '20'), ('predict', '--at', '3')):
+        files = (['x.ndjson=1', 'x.ndjson=2', '--trace', 'y.ndjson'] if '--at' in args else
+                 ['x.ndjson', '--trace', 'y.ndjson'] if '--hoist' in args else ['x.ndjson', 'y.ndjson'])
         done = subprocess.run([PROGRAM, *args, *files], capture_output=True, text=True, check=False)
         if done.stderr.count(words) != 1 or beginning_of('y.ndjson'):
             faults.append((args, done.returncode, done.stderr))
@@ -485,7 +485,7 @@ def check_documents() -> None:
     path = write('late.pickle', shot)
     other = write('whole.pickle', recordings(draw)['start stacks'][0])
     for args in (('run', '--policy', 'bestfit'), ('fit',), ('tune',), ('plan',), ('explain',),
-                 ('what-if', '--hoist')):
+                 ('predict', '--hoist')):
         said = json.loads(run(args[0], '-q', '--json', '-', path, *args[1:]))
         TAP.ok(said['scope'] == truth, f'{args[0]} says it', str(said.get('scope')))
     said = json.loads(run('fit', '-q', '--json', '-', path, other))

@@ -43,15 +43,15 @@ def operands(name: str, numbers: tuple) -> list[str]:
 
 def judge(program: str, name: str, numbers: tuple, at: int, whole: str) -> list:
     real = TRACES / f'{whole}.ndjson.gz' if whole else RECORDINGS / f'{name}{at}.ndjson.gz'
-    done = subprocess.run([program, 'extrapolate', *operands(name, numbers), '--at', str(at), '-q',
-                           '-o', 'x.ndjson.gz'], capture_output=True, check=False)
+    done = subprocess.run([program, 'predict', *operands(name, numbers), '--at', str(at), '-q',
+                           '--trace', 'x.ndjson.gz'], capture_output=True, check=False)
     if done.returncode:
         return [done.stderr.decode()]
     made, there = events_of(Path('x.ndjson.gz')), events_of(real)
     faults = []
     if made != there and (not whole or bare(made) != bare(there)):
         faults.append('other events')
-    point = answer(program, 'extrapolate', *operands(name, numbers), '--at', at)['points'][0]
+    point = answer(program, 'predict', *operands(name, numbers), '--at', at)['points'][0]
     wanted = answer(program, 'run', real)['runs'][0]['peak']['reserved']
     if point['unexplained'] or point['fits'][0]['reserved'] != wanted:
         faults.append(f'{point["unexplained"]} not explained, {point["fits"][0]["reserved"]}'
@@ -63,7 +63,7 @@ def check(tap, program: str) -> None:
     for name, numbers, at, whole in CASES:
         tap.result(f'{name} at {numbers} gives what it has at {at}',
                    judge(program, name, numbers, at, whole))
-    found = answer(program, 'extrapolate', *operands('gpt2_length', (256, 512)), '--at', 1024)
+    found = answer(program, 'predict', *operands('gpt2_length', (256, 512)), '--at', 1024)
     reserved = found['points'][0]['fits'][0]['reserved']
     tap.result('two lengths come within 0.9 % of what three give',
                not 15988 * MIB * 0.991 <= reserved < 15988 * MIB and reserved)

@@ -1,7 +1,8 @@
 /*
- * extrapolation.h - a program at numbers (batch sizes, lengths) that it was not recorded at: what
- * it needs, and which of them fit a device.
+ * prediction.h - a program as it was not recorded: after changes, or at numbers (batch sizes,
+ * lengths) without a recording; what it needs, and which numbers fit a device.
  *
+ * Each predicted trace is a tape. All are fitted alike, and of changes the recorded trace too.
  * A larger number can fit where a smaller one does not, so each is simulated. From the last
  * recorded number on no size falls: what is requested at once has a last number that the device
  * could hold, and beyond it nothing fits.
@@ -29,22 +30,28 @@ struct frag_reach {
 /* Sizes that are not explained at some number, of one tag. */
 struct frag_odd {
 	struct frag_text tag;           /* of the tape; text NULL: none */
+	char *name;                     /* the same as JSON, of a result; NULL: none */
 	uint64_t allocs;
 	uint64_t step;                  /* of the first; likewise its sizes */
 	const struct frag_sizes *sizes;
+	uint64_t bytes;                 /* of the first: the largest at one of `at` */
 };
 #define FRAG_ODD_MAX 5
 
-struct frag_extrapolation {
-	const struct frag_recordings *recordings;       /* read; borrowed, as is all up to ctx */
-	const struct frag_tape *tape;   /* of the first of them */
-	const struct frag_scope *scope; /* of the one that proves least */
+struct frag_predicted {
+	/* input, borrowed, as is all up to ctx: either recordings that have been read, with the
+	 * numbers to predict; or, where recordings is NULL, a trace and its changed form */
+	const struct frag_recordings *recordings;
+	const uint32_t *at;
+	uint32_t at_count;
+	const struct frag_tape *changed;
+	const struct frag_tape *tape;   /* of the first recording */
+	const struct frag_scope *scope; /* of the recording that proves least */
 	const struct frag_choice *choices;
 	const struct frag_device_figures *devices;
 	uint32_t choice_count;
-	const uint32_t *at;             /* numbers to be fitted */
-	uint32_t at_count;
-	uint64_t total;                 /* capacity that numbers are to fit; 0: none */
+	uint64_t unknown;               /* bytes of blocks that changes of a class leave alone */
+	uint64_t total;                 /* capacity that the program is to fit; 0: none */
 	bool largest;                   /* find the largest number that fits, too */
 	uint32_t up_to, stride;         /* the last to try (0: as far as any could fit), and only
 					 * multiples of stride, which is at least 1 */
@@ -53,9 +60,10 @@ struct frag_extrapolation {
 	bool (*hurry)(void *ctx);	/* optional: as struct frag_fit_bounds has it, with job.ctx */
 	struct frag_job job;            /* shows "numbers", and "policies" */
 
-	/* results: one source for each number of `at`; none if `at` is empty */
+	/* results: one source for each number of `at`; of changes the recorded trace, then the
+	 * changed one */
 	struct frag_fits fits;
-	uint64_t *unexplained;          /* allocs at each of them */
+	uint64_t *unexplained;          /* allocs of each source */
 	struct frag_reach *reaches;     /* one a policy, if `largest` is set */
 	uint32_t first, tried;          /* the first number that was tried, and how many were */
 	uint32_t bound;                 /* above it more is requested at once than the device has;
@@ -65,20 +73,36 @@ struct frag_extrapolation {
 	uint64_t odd_allocs;
 	uint32_t odd_tags;              /* that there are in all */
 	/* its own */
-	struct frag_tape **tapes;
+	struct frag_tape **tapes;       /* one a source; NULL: it is not ours */
 	struct frag_fit_source *sources;
+	uint32_t source_count;
 };
 
+/* The number of a source; FRAG_NO_NUMBER: of changes. */
+static inline uint32_t frag_predicted_number(const struct frag_predicted *x, uint32_t source)
+{
+	return x->recordings ? x->at[source] : FRAG_NO_NUMBER;
+}
+
+/* Is the source a recording, and no prediction? */
+static inline bool frag_predicted_is_recorded(const struct frag_predicted *x, uint32_t source)
+{
+	return !x->recordings && !source;
+}
+
+/* The number, as a multiple of the nearest recorded one. */
+double frag_predicted_distance(const struct frag_predicted *x, uint32_t number);
+
 /* The last number that was tried, where any was. */
-static inline uint32_t frag_tried_last(const struct frag_extrapolation *x)
+static inline uint32_t frag_tried_last(const struct frag_predicted *x)
 {
 	return x->first + (x->tried - 1) * x->stride;
 }
 
 /*
- * Fills in the results; the caller must release them with frag_extrapolation_fini(), also on
+ * Fills in the results; the caller must release them with frag_predicted_fini(), also on
  * failure. Results after -FRAG_EINTERRUPTED are proven. -FRAG_EUSAGE where a size would not be
  * below 2^53 at one of `at`.
  */
-int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err);
-void frag_extrapolation_fini(struct frag_extrapolation *x);     /* a zeroed one is fine */
+int frag_predicted_run(struct frag_predicted *x, struct frag_error *err);
+void frag_predicted_fini(struct frag_predicted *x);     /* a zeroed one is fine */

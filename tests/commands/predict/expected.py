@@ -1,4 +1,4 @@
-"""expected.py - the size at another number, by the rules of fragsim-extrapolate(1), in fractions."""
+"""expected.py - the size at another number, by the rules of fragsim-predict(1), in fractions."""
 from fractions import Fraction
 from math import ceil
 

@@ -64,21 +64,21 @@ def lasting(events: list[dict]) -> set[int]:
     return found
 
 
-def scale(events: list[dict], factor: str, tag: str = '', life: str = '', least: int = 0) \
+def scale(events: list[dict], factor: str, tag: str = '', lasts: bool = False, least: int = 0) \
         -> list[dict]:
     long = lasting(events)
     out = []
     for ev in events:
         if ev['op'] == 'alloc' and ev['size'] >= least \
                 and (not tag or ('tag' in ev and fnmatch.fnmatchcase(ev['tag'], tag))) \
-                and (not life or (life == 'long') == (ev['_b'] in long)):
+                and (not lasts or ev['_b'] in long):
             ev = {**ev, 'size': math.ceil(Fraction(factor) * ev['size'])}
         out.append(ev)
     return out
 
 
-def shard(events: list[dict], count: int) -> list[dict]:
-    return scale(events, f'1/{count}', life='long')
+def shard(events: list[dict], count: int, tag: str = '') -> list[dict]:
+    return scale(events, f'1/{count}', tag, lasts=not tag)
 
 
 def split(events: list[dict], most: int) -> list[dict]:

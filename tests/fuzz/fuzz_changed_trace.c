@@ -1,5 +1,5 @@
 /*
- * fuzz_what_if.c - any bytes as a trace, through changes of what-if.
+ * fuzz_changed_trace.c - any bytes as a trace, through changes of predict.
  *
  * The first three bytes choose up to three changes, one each by its place in the table below ('0'
  * is the first, and beyond the last none); the rest is the trace, as a file has it. Of a trace
@@ -12,12 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "transform/what_if_trace.h"
+#include "transform/changed_trace.h"
 
 #define CHANGES 3
 #define EVENTS_MAX 200000       /* of a changed trace: blocks may come to many pieces */
 
-static const struct frag_what_if_change changes[] = {
+static const struct frag_program_change changes[] = {
 	{ .kind = FRAG_CHANGE_SCALE, .numerator = 1, .denominator = 3, .text = "scale" },
 	{ .kind = FRAG_CHANGE_SCALE, .numerator = 2, .denominator = 1, .life = FRAG_LIVES_SHORT,
 	  .text = "scale short" },
@@ -42,7 +42,7 @@ static void must(bool good, const char *what, const struct frag_error *err)
 {
 	if (good)
 		return;
-	fprintf(stderr, "fuzz_what_if: %s: %s\n", what, err->code ? err->message : "");
+	fprintf(stderr, "fuzz_changed_trace: %s: %s\n", what, err->code ? err->message : "");
 	abort();
 }
 
@@ -69,7 +69,7 @@ static int open_bytes(struct frag_trace **trace, int fd, struct frag_error *err)
 	return frag_trace_open(trace, path, &options, err);
 }
 
-static void change(int fd, const struct frag_what_if_change *chosen, uint32_t count, bool sizes_only,
+static void change(int fd, const struct frag_program_change *chosen, uint32_t count, bool sizes_only,
 		   uint64_t wanted)
 {
 	const struct frag_changed_options o = { .changes = chosen, .count = count };
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct frag_what_if_change chosen[CHANGES];
+	struct frag_program_change chosen[CHANGES];
 	struct frag_error err = { .code = 0 };
 	struct frag_trace *plain;
 	uint32_t count = 0;

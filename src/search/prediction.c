@@ -1,11 +1,12 @@
-/* extrapolation.c - a program at numbers that it was not recorded at. */
-#include "search/extrapolation.h"
+/* prediction.c - a program as it was not recorded: changed, or at other numbers. */
+#include "search/prediction.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_grow.h"
+#include "base/format.h"
 #include "base/parallel.h"
 #include "base/parse.h"
 #include "engine/tape_run.h"
@@ -16,13 +17,13 @@ enum verdict { NOT_TRIED, FITS, FAILS };
 
 /* One task tries one number under all policies. */
 struct trying {
-	struct frag_extrapolation *x;
+	struct frag_predicted *x;
 	uint32_t count;                 /* numbers */
 	uint8_t *verdicts;              /* enum verdict: by number, then policy */
 };
 
 /* Simulates the tape on devices of `total` bytes; *out is owned by the caller. */
-static int extrapolation_simulate(const struct frag_extrapolation *x, const struct frag_tape *tape,
+static int prediction_simulate(const struct frag_predicted *x, const struct frag_tape *tape,
 				const struct frag_choice *choice, uint64_t total,
 				enum frag_level level, struct frag_sim **out,
 				struct frag_error *err)
@@ -61,7 +62,7 @@ static bool sizes_at(const struct frag_recordings *r, uint32_t x, uint64_t *size
 }
 
 /* The tape at a number, owned by the caller. *out stays NULL where a size is too large. */
-static int extrapolated_tape(const struct frag_extrapolation *x, uint32_t number,
+static int predicted_tape(const struct frag_predicted *x, uint32_t number,
 			    struct frag_tape **out, struct frag_error *err)
 {
 	const struct frag_recordings *r = x->recordings;
@@ -84,7 +85,7 @@ static int extrapolated_tape(const struct frag_extrapolation *x, uint32_t number
  * device? The policy `direct` measures this peak, because a limit of another policy could end
  * its run earlier.
  */
-static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *fits,
+static int could_fit(const struct frag_predicted *x, uint32_t number, bool *fits,
 		     struct frag_error *err)
 {
 	const struct frag_result *results;
@@ -92,13 +93,13 @@ static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *
 	struct frag_choice direct;
 	struct frag_tape *tape;
 	uint32_t count = 0;
-	int rc = extrapolated_tape(x, number, &tape, err);
+	int rc = predicted_tape(x, number, &tape, err);
 
 	*fits = false;
 	if (rc || !tape)
 		return rc;
 	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
-	rc = rc ? rc : extrapolation_simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
+	rc = rc ? rc : prediction_simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
 	*fits = !rc;
 	results = rc ? NULL : frag_sim_results(sim, false, &count);
 	for (uint32_t d = 0; d < count; d++) {
@@ -117,7 +118,7 @@ static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *
  * doubling and bisection find it. Where the last recorded number could not fit, smaller ones are
  * tried nevertheless.
  */
-static int find_bound(struct frag_extrapolation *x, struct frag_error *err)
+static int find_bound(struct frag_predicted *x, struct frag_error *err)
 {
 	const struct frag_numbers *n = &x->recordings->numbers;
 	uint64_t good = n->at[n->count - 1], bad, step = 1;
@@ -152,10 +153,10 @@ static int find_bound(struct frag_extrapolation *x, struct frag_error *err)
 static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 {
 	const struct trying *t = ctx;
-	const struct frag_extrapolation *x = t->x;
+	const struct frag_predicted *x = t->x;
 	uint8_t *verdicts = t->verdicts + (size_t)index * x->choice_count;
 	struct frag_tape *tape;
-	int rc = extrapolated_tape(x, x->first + index * x->stride, &tape, err);
+	int rc = predicted_tape(x, x->first + index * x->stride, &tape, err);
 
 	for (uint32_t i = 0; i < x->choice_count && !rc; i++) {
 		struct frag_sim *sim = NULL;
@@ -165,7 +166,7 @@ static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 		verdicts[i] = FAILS;
 		if (!tape)
 			continue;
-		rc = extrapolation_simulate(x, tape, &x->choices[i], x->total, FRAG_LEVEL_SURVIVE,
+		rc = prediction_simulate(x, tape, &x->choices[i], x->total, FRAG_LEVEL_SURVIVE,
 					  &sim, err);
 		results = rc ? NULL : frag_sim_results(sim, false, &count);
 		verdicts[i] = rc ? NOT_TRIED : FITS;
@@ -181,7 +182,7 @@ static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 /* Of one policy: what was tried, up to the first number that was not. */
 static int draw_map(const struct trying *t, uint32_t choice, struct frag_error *err)
 {
-	const struct frag_extrapolation *x = t->x;
+	const struct frag_predicted *x = t->x;
 	struct frag_reach *reach = &x->reaches[choice];
 	bool all = true;
 
@@ -225,7 +226,7 @@ static uint32_t count_tried(const struct trying *t)
 /* Tries all numbers; where it is interrupted, the map contains the numbers tried so far. */
 static int try_all(struct trying *t, struct frag_error *err)
 {
-	struct frag_extrapolation *x = t->x;
+	struct frag_predicted *x = t->x;
 	const struct frag_tasks tasks = {
 		.count = t->count,
 		.job = &x->job,
@@ -248,7 +249,7 @@ static int try_all(struct trying *t, struct frag_error *err)
 }
 
 /* Fills in reaches, first, tried and bound, as far as it comes. -FRAG_ENOMEM, -FRAG_EINTERRUPTED */
-static int find_max_fitting(struct frag_extrapolation *x, struct frag_error *err)
+static int find_max_fitting(struct frag_predicted *x, struct frag_error *err)
 {
 	const struct frag_numbers *n = &x->recordings->numbers;
 	const uint64_t runs = x->runs ? x->runs : FRAG_FIT_RUNS;
@@ -308,7 +309,7 @@ static bool count_alloc(struct tags *tags, const struct frag_event *ev,
 }
 
 /* The tags of those allocs, from the tape. False: out of memory. */
-static bool extrapolation_count_tags(const struct frag_extrapolation *x, const bool *any,
+static bool prediction_count_tags(const struct frag_predicted *x, const bool *any,
 				     struct tags *tags)
 {
 	const struct frag_recordings *r = x->recordings;
@@ -337,9 +338,11 @@ static int by_allocs(const void *a, const void *b)
 	return frag_order_two(y->allocs, x->allocs, x->step, y->step);
 }
 
-static void extrapolation_take(struct frag_extrapolation *x, struct tags *tags)
+/* False: out of memory. */
+static bool prediction_take(struct frag_predicted *x, struct tags *tags)
 {
 	uint32_t shown;
+	bool good = true;
 
 	FRAG_SORT(tags->odd, tags->count, by_allocs);
 	while (x->odd_tags < tags->count && tags->odd[x->odd_tags].allocs)
@@ -347,10 +350,24 @@ static void extrapolation_take(struct frag_extrapolation *x, struct tags *tags)
 	shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
 	if (shown)
 		memcpy(x->odd, tags->odd, shown * sizeof(*x->odd));
+	for (uint32_t i = 0; i < shown; i++) {
+		struct frag_odd *odd = &x->odd[i];
+
+		odd->bytes = odd->sizes->at[x->recordings->numbers.count - 1];
+		for (uint32_t k = 0; k < x->at_count; k++) {
+			uint64_t size;
+
+			frag_size_at(&x->recordings->numbers, odd->sizes->at, x->at[k], &size);
+			odd->bytes = size > odd->bytes ? size : odd->bytes;
+		}
+		odd->name = odd->tag.text ? frag_new_json(odd->tag.text, odd->tag.length) : NULL;
+		good = good && (odd->name || !odd->tag.text);
+	}
+	return good;
 }
 
 /* Fills in unexplained, odd, odd_allocs and odd_tags. -FRAG_ENOMEM */
-static int find_unexplained_sizes(struct frag_extrapolation *x, struct frag_error *err)
+static int find_unexplained_sizes(struct frag_predicted *x, struct frag_error *err)
 {
 	const size_t count = (size_t)x->recordings->size_count + 1;
 	uint64_t *sizes = calloc(count, sizeof(*sizes));
@@ -363,9 +380,8 @@ static int find_unexplained_sizes(struct frag_extrapolation *x, struct frag_erro
 	for (uint32_t i = 0; i < x->choice_count && x->reaches && good; i++)
 		if (x->reaches[i].largest != FRAG_NO_NUMBER)
 			add_number(x->recordings, x->reaches[i].largest, sizes, here, any);
-	good = good && extrapolation_count_tags(x, any, &tags);
-	if (good)
-		extrapolation_take(x, &tags);
+	good = good && prediction_count_tags(x, any, &tags);
+	good = good && prediction_take(x, &tags);
 	free(tags.odd);
 	free(any);
 	free(here);
@@ -373,38 +389,57 @@ static int find_unexplained_sizes(struct frag_extrapolation *x, struct frag_erro
 	return good ? 0 : frag_fail_nomem(err);
 }
 
-static int make_tapes(struct frag_extrapolation *x, struct frag_error *err)
+/* The trace, with its blocks from before the first event as requests; and the changed one. */
+static int take_changed(struct frag_predicted *x, struct frag_error *err)
+{
+	const struct frag_tape *recorded = x->tape;
+
+	if (frag_tape_symbols(x->tape)->initial_count) {
+		recorded = x->tapes[0] = frag_tape_resized(x->tape, NULL, NULL);
+		if (!recorded)
+			return frag_fail_nomem(err);
+	}
+	x->sources[0].tape = recorded;
+	x->sources[1].tape = x->changed;
+	return 0;
+}
+
+static int make_tapes(struct frag_predicted *x, struct frag_error *err)
 {
 	for (uint32_t i = 0; i < x->at_count; i++) {
-		int rc = extrapolated_tape(x, x->at[i], &x->tapes[i], err);
+		int rc = predicted_tape(x, x->at[i], &x->tapes[i], err);
 
 		if (rc)
 			return rc;
 		if (!x->tapes[i])
 			return frag_fail(err, FRAG_EUSAGE, "at %" PRIu32 " an alloc would have 2^53"
 					 " bytes or more", x->at[i]);
-		x->sources[i] = (struct frag_fit_source){
-			.tape = x->tapes[i], .choices = x->choices, .devices = x->devices,
-			.scope = x->scope,
-		};
+		x->sources[i].tape = x->tapes[i];
 	}
 	return 0;
 }
 
-/* Extrapolates a tape for each number of --at, and fits all of them. */
-static int fit_numbers(struct frag_extrapolation *x, struct frag_error *err)
+/* Makes the tape of each source, and fits all of them. */
+static int fit_sources(struct frag_predicted *x, struct frag_error *err)
 {
 	int rc;
 
-	x->tapes = calloc((size_t)x->at_count + 1, sizeof(*x->tapes));
-	x->sources = calloc((size_t)x->at_count + 1, sizeof(*x->sources));
-	x->unexplained = calloc((size_t)x->at_count + 1, sizeof(*x->unexplained));
-	rc = x->tapes && x->sources && x->unexplained ? make_tapes(x, err) : frag_fail_nomem(err);
-	if (rc || !x->at_count)
+	x->source_count = x->recordings ? x->at_count : 2;
+	x->tapes = calloc((size_t)x->source_count + 1, sizeof(*x->tapes));
+	x->sources = calloc((size_t)x->source_count + 1, sizeof(*x->sources));
+	x->unexplained = calloc((size_t)x->source_count + 1, sizeof(*x->unexplained));
+	if (!x->tapes || !x->sources || !x->unexplained)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < x->source_count; i++)
+		x->sources[i] = (struct frag_fit_source){
+			.choices = x->choices, .devices = x->devices, .scope = x->scope,
+		};
+	rc = x->recordings ? make_tapes(x, err) : take_changed(x, err);
+	if (rc || !x->source_count)
 		return rc;
 	x->fits = (struct frag_fits){
 		.sources = x->sources,
-		.source_count = x->at_count,
+		.source_count = x->source_count,
 		.choice_count = x->choice_count,
 		.bounds = { .runs = x->runs, .hurry = x->hurry, .ctx = x->job.ctx },
 		.headroom_total = x->total,
@@ -416,26 +451,39 @@ static int fit_numbers(struct frag_extrapolation *x, struct frag_error *err)
 	return frag_fits_run(&x->fits, err);
 }
 
-int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err)
+double frag_predicted_distance(const struct frag_predicted *x, uint32_t number)
 {
-	int rc = fit_numbers(x, err), odd;
+	const struct frag_numbers *n = &x->recordings->numbers;
+	uint32_t nearest = n->at[0];
+
+	for (uint32_t i = 1; i < n->count; i++)
+		if (llabs((int64_t)n->at[i] - number) < llabs((int64_t)nearest - number))
+			nearest = n->at[i];
+	return nearest ? (double)number / (double)nearest : 0;
+}
+
+int frag_predicted_run(struct frag_predicted *x, struct frag_error *err)
+{
+	int rc = fit_sources(x, err), odd;
 
 	if (!rc && x->largest)
 		rc = find_max_fitting(x, err);
-	if (rc && rc != -FRAG_EINTERRUPTED)
+	if (!x->recordings || (rc && rc != -FRAG_EINTERRUPTED))
 		return rc;
 	odd = find_unexplained_sizes(x, err);
 	return odd ? odd : rc;
 }
 
-void frag_extrapolation_fini(struct frag_extrapolation *x)
+void frag_predicted_fini(struct frag_predicted *x)
 {
 	frag_fits_fini(&x->fits);
 	for (uint32_t i = 0; i < x->choice_count && x->reaches; i++)
 		free(x->reaches[i].map);
 	free(x->reaches);
-	for (uint32_t i = 0; i < x->at_count && x->tapes; i++)
+	for (uint32_t i = 0; i < x->source_count && x->tapes; i++)
 		frag_tape_del(x->tapes[i]);
+	for (uint32_t i = 0; i < FRAG_ODD_MAX; i++)
+		free(x->odd[i].name);
 	free(x->tapes);
 	free(x->sources);
 	free(x->unexplained);

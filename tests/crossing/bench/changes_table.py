@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""what_if_table.py - what each change of fragsim what-if brings on each of some traces.
+"""changes_table.py - what each change of fragsim predict brings on each of some traces.
 
-    what_if_table.py [--fragsim PATH] [-p POLICY] [--figure NAME] TRACE...
+    changes_table.py [--fragsim PATH] [-p POLICY] [--figure NAME] TRACE...
 
 Prints a table in Markdown: of each trace the smallest device under the policy as it is, and below
 it how far each change moves that. MARK is the mark of the iteration that requests most at once,
@@ -35,11 +35,11 @@ class Fragsim:
         done = subprocess.run([self.path, *map(str, args)], capture_output=True, text=True,
                               check=False)
         if done.returncode not in (0, 1) or not done.stdout:
-            sys.exit(f"what_if_table.py: {done.stderr.strip()}")
+            sys.exit(f"changes_table.py: {done.stderr.strip()}")
         return done.stdout.splitlines()
 
     def answer(self, trace: str, *changes: object) -> dict:
-        return json.loads("\n".join(self.lines("what-if", "-q", "-p", self.policy, "--json", "-",
+        return json.loads("\n".join(self.lines("predict", "-q", "-p", self.policy, "--json", "-",
                                                trace, *changes)))
 
 
@@ -73,7 +73,7 @@ def shift(before: int | None, after: int | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="what_if_table.py",
+    parser = argparse.ArgumentParser(prog="changes_table.py",
                                      description=__doc__.splitlines()[0].split(" - ")[1])
     parser.add_argument("--fragsim", default="build/fragsim", metavar="PATH")
     parser.add_argument("-p", "--policy", default="pytorch")

@@ -1,5 +1,5 @@
-/* what_if_trace.c - a trace as it would be after some changes, read from another one. */
-#include "transform/what_if_trace.h"
+/* changed_trace.c - a trace as it would be after some changes, read from another one. */
+#include "transform/changed_trace.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct frag_chain {
 	uint32_t given_count, given_capacity, given_at;
 	uint32_t *blocks;               /* by slot of the trace */
 	uint32_t slot_count, slot_capacity;
-	uint32_t block_count;
+	uint32_t block_count, allocs;   /* in all; of the trace alone */
 	struct frag_map ids;            /* blocks with new ids: how far below NEW_ID_MAX */
 	struct frag_map high;           /* ids from HIGH_ID on: OURS or not */
 	uint32_t next_id;
@@ -97,9 +97,10 @@ static bool has_tag_like(struct frag_chain *chain, const struct frag_item *item,
 
 bool frag_stage_fits(struct frag_stage *s, const struct frag_item *item)
 {
-	const struct frag_what_if_change *c = s->change;
+	const struct frag_program_change *c = s->change;
 
-	if (c->glob && !has_tag_like(s->chain, item, c->glob))
+	if ((c->glob && !has_tag_like(s->chain, item, c->glob))
+	    || (c->classes && !(c->classes >> item->class & 1)))
 		return false;
 	s->fits = true;
 	return item->rec.size >= c->min_bytes
@@ -141,7 +142,7 @@ static int number_alloc(struct frag_chain *chain, const struct frag_event *ev,
 	       ? 0 : frag_fail_nomem(err);
 }
 
-static int what_if_trace_put_event(struct frag_chain *chain, const struct frag_record *rec,
+static int changed_put_event(struct frag_chain *chain, const struct frag_record *rec,
 				   const struct frag_event *ev, struct frag_error *err)
 {
 	struct frag_item item = { .rec = *rec, .block = FRAG_NO_BLOCK_NUMBER };
@@ -153,9 +154,12 @@ static int what_if_trace_put_event(struct frag_chain *chain, const struct frag_r
 	item.rec.size = rec->members & FRAG_HAS_SIZE ? rec->size : 0;
 	item.rec.place = NULL;
 	item.rec.stack = 0;
-	if (rec->op == FRAG_OP_ALLOC)
+	if (rec->op == FRAG_OP_ALLOC) {
+		item.class = chain->allocs < chain->options.class_count
+			     ? chain->options.classes[chain->allocs] : 0;
+		chain->allocs++;
 		rc = number_alloc(chain, ev, &item, err);
-	else if (frag_item_refers(&item))
+	} else if (frag_item_refers(&item))
 		item.block = chain->blocks[ev->slot];
 	if (rc)
 		return rc;
@@ -168,9 +172,9 @@ static int what_if_trace_put_event(struct frag_chain *chain, const struct frag_r
 }
 
 /* A glob or a mark that is nowhere is a mistake; what changes nothing may be none. */
-static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *err)
+static int changed_judge(const struct frag_stage *s, struct frag_error *err)
 {
-	const struct frag_what_if_change *c = s->change;
+	const struct frag_program_change *c = s->change;
 	const struct frag_log *log = &s->chain->options.log;
 	char message[400];
 
@@ -180,6 +184,9 @@ static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *er
 	if (c->glob && !s->fits && s->ops != &frag_stage_lives)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s has such a tag; fragsim info"
 				 " lists the tags", c->text, s->path);
+	if (c->classes && !s->fits && s->ops != &frag_stage_lives)
+		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s is known to be of that class;"
+				 " fragsim explain lists the classes", c->text, s->path);
 	snprintf(message, sizeof(message), "%.300s changes nothing", c->text);
 	if (!s->changes && (s->ops != &frag_stage_lives || c->kind == FRAG_CHANGE_HOIST)
 	    && log->warn)
@@ -191,7 +198,7 @@ static int what_if_trace_judge(const struct frag_stage *s, struct frag_error *er
  * Drains the stages, the last one first, so that no stage receives more than it emits. 1: the
  * chain emitted items; 0: all stages wait for more.
  */
-static int what_if_trace_drain(struct frag_chain *chain, struct frag_error *err)
+static int changed_drain(struct frag_chain *chain, struct frag_error *err)
 {
 	uint32_t i = chain->count;
 
@@ -230,7 +237,7 @@ static int put_batch(struct frag_chain *chain, struct frag_error *err)
 	int rc = 0;
 
 	for (; chain->at < b->count && chain->given_count < GIVEN && !rc; chain->at++)
-		rc = what_if_trace_put_event(chain, &b->records[chain->at], &b->events[chain->at],
+		rc = changed_put_event(chain, &b->records[chain->at], &b->events[chain->at],
 					     err);
 	return rc;
 }
@@ -244,14 +251,14 @@ static bool end_next(struct frag_chain *chain)
 	return false;
 }
 
-static int what_if_trace_refill(void *state, struct frag_error *err)
+static int changed_refill(void *state, struct frag_error *err)
 {
 	struct frag_chain *chain = state;
 	int rc = 0;
 
 	chain->given_count = chain->given_at = 0;
 	while (!rc) {
-		rc = what_if_trace_drain(chain, err);
+		rc = changed_drain(chain, err);
 		if (rc)
 			break;
 		if (chain->at < chain->batch.count)
@@ -264,7 +271,7 @@ static int what_if_trace_refill(void *state, struct frag_error *err)
 			rc = 1;
 	}
 	for (uint32_t i = 0; i < chain->count && !rc && !chain->failed; i++)
-		rc = what_if_trace_judge(&chain->stages[i], err);
+		rc = changed_judge(&chain->stages[i], err);
 	return rc >= 0 && chain->failed ? frag_fail_nomem(err) : rc;
 }
 
@@ -300,7 +307,7 @@ static void close_chain(void *state)
 }
 
 static bool add_stage(struct frag_chain *chain, const struct frag_stage_ops *ops,
-		      const struct frag_what_if_change *change)
+		      const struct frag_program_change *change)
 {
 	struct frag_stage *s = &chain->stages[chain->count++];
 
@@ -314,14 +321,14 @@ static bool add_stage(struct frag_chain *chain, const struct frag_stage_ops *ops
 }
 
 /* Does it ask how long blocks live? */
-static bool asks_lives(const struct frag_what_if_change *c)
+static bool asks_lives(const struct frag_program_change *c)
 {
 	return c->kind == FRAG_CHANGE_HOIST || c->life != FRAG_LIVES_ANY
 	       || (c->kind == FRAG_CHANGE_ISOLATE && c->by == FRAG_BY_LIFE);
 }
 
-static bool what_if_trace_add_change(struct frag_chain *chain,
-				     const struct frag_what_if_change *change)
+static bool changed_add_change(struct frag_chain *chain,
+				     const struct frag_program_change *change)
 {
 	static const struct frag_stage_ops *const stages[FRAG_CHANGE_KINDS] = {
 		[FRAG_CHANGE_SCALE] = &frag_stage_sizes, [FRAG_CHANGE_SPLIT] = &frag_stage_sizes,
@@ -338,7 +345,7 @@ static bool what_if_trace_add_change(struct frag_chain *chain,
 	return !stages[change->kind] || add_stage(chain, stages[change->kind], change);
 }
 
-static bool what_if_trace_build(struct frag_chain *chain)
+static bool changed_build(struct frag_chain *chain)
 {
 	const struct frag_changed_options *o = &chain->options;
 	bool good;
@@ -347,7 +354,7 @@ static bool what_if_trace_build(struct frag_chain *chain)
 	good = chain->stages && frag_map_init(&chain->ids, frag_hash_seed())
 	       && frag_map_init(&chain->high, frag_hash_seed());
 	for (uint32_t i = 0; i < o->count && good; i++)
-		good = what_if_trace_add_change(chain, &o->changes[i]);
+		good = changed_add_change(chain, &o->changes[i]);
 	return good;
 }
 
@@ -356,7 +363,7 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 {
 	static const struct frag_source_ops ops = {
 		.form = "changed",
-		.refill = what_if_trace_refill,
+		.refill = changed_refill,
 		.next = next,
 		.close = close_chain,
 	};
@@ -369,7 +376,7 @@ int frag_changed_open(struct frag_trace **out, struct frag_trace *from,
 	chain->from = from;
 	chain->options = *options;
 	FRAG_ASSERT(options->count);
-	if (what_if_trace_build(chain))
+	if (changed_build(chain))
 		return frag_trace_from(out, &ops, chain, info->devices, info->device_count, &trace,
 				       err);
 	close_chain(chain);
