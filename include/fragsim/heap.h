@@ -107,16 +107,17 @@ struct frag_call {
 	uint64_t offset, bytes;
 };
 
-struct frag_index_ops;
-extern const struct frag_index_ops frag_index_size;     /* by size, then address */
-extern const struct frag_index_ops frag_index_address;  /* by address, knows the largest */
-extern const struct frag_index_ops frag_index_key;      /* by a key of the policy's, then address;
-							 * knows the largest */
+/* The order of the blocks in a free list. The latter two know the largest. */
+enum frag_order {
+	FRAG_ORDER_SIZE,           /* then by address */
+	FRAG_ORDER_ADDRESS,
+	FRAG_ORDER_KEY,            /* of the policy's, then by address */
+};
 
 struct frag_heap;
 
 /* The device is borrowed and must outlive the heap. NULL where the host is out of memory. */
-struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index);
+struct frag_heap *frag_heap_new(struct frag_device *dev, enum frag_order order);
 /*
  * Copies a heap: blocks, segments and lists have the same numbers, and the totals are equal. dev
  * is a copy of the first one's device, and borrowed. NULL where the host is out of memory.
@@ -143,7 +144,7 @@ void frag_heap_keep_all(struct frag_heap *h);
 
 /*
  * How a policy sorts free blocks: which of the lists of its segment's pool a free block
- * is in, and its key (frag_index_key). The heap calls both when a block becomes free, and again
+ * is in, and its key (FRAG_ORDER_KEY). The heap calls both when a block becomes free, and again
  * when a free block has other bytes or another offset: after a merge, and for the remainder of a
  * split or a take. It calls them in the middle of a verb, so they receive copies and no heap;
  * state and param are the policy's own. Every result is valid: a list (pool, which) that does not
@@ -156,7 +157,7 @@ typedef uint64_t frag_key_fn(const void *state, const uint64_t *param,
 			     const struct frag_segment_view *s, const struct frag_block_view *b);
 struct frag_sorter {
 	frag_which_fn *which;   /* NULL: the segment's list */
-	frag_key_fn *key;       /* NULL: 0; only frag_index_key uses it */
+	frag_key_fn *key;       /* NULL: 0; only FRAG_ORDER_KEY uses it */
 	const void *state;      /* borrowed, as is the next */
 	const uint64_t *param;
 };
@@ -212,9 +213,9 @@ uint64_t frag_heap_key(const struct frag_heap *h, frag_block b);
 
 /*
  * The first block of the list, in the order of its index, that holds bytes:
- * the smallest and among equals the lowest (frag_index_size), the lowest
- * (frag_index_address), or that of the minimum key and among equals the lowest
- * (frag_index_key). A slot of a carved slab counts as a block. 0 bytes: the first
+ * the smallest and among equals the lowest (FRAG_ORDER_SIZE), the lowest
+ * (FRAG_ORDER_ADDRESS), or that of the minimum key and among equals the lowest
+ * (FRAG_ORDER_KEY). A slot of a carved slab counts as a block. 0 bytes: the first
  * of all.
  */
 frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t bytes);
@@ -226,11 +227,11 @@ frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t by
  */
 frag_block frag_heap_find_last(const struct frag_heap *h, frag_list list, uint64_t bytes);
 
-/* The same among addresses at or after (ordinal, offset); frag_index_address only. */
+/* The same among addresses at or after (ordinal, offset); FRAG_ORDER_ADDRESS only. */
 frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
 			       uint32_t ordinal, uint64_t offset);
 
-/* The same among keys of at least `key`; frag_index_key only. */
+/* The same among keys of at least `key`; FRAG_ORDER_KEY only. */
 frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_t bytes,
 			      uint64_t key);
 
@@ -244,7 +245,7 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
  */
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b);
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b);
-/* The last one smaller than bytes; frag_index_size only. */
+/* The last one smaller than bytes; FRAG_ORDER_SIZE only. */
 frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes);
 
 /* Of the list's ranges, by address: the first unmapped block after b, or of all. */

@@ -186,11 +186,11 @@ struct frag_policy_ops {
 	const char *name;               /* as on the command line */
 	const char *summary;            /* one line, no full stop */
 	const struct frag_param_spec *params;   /* ends in {0}; NULL: none */
-	const struct frag_index_ops *index;     /* order of the free lists */
+	enum frag_order order;                  /* order of the free lists */
 	/*
 	 * optional: where free blocks go, see frag_sorter in heap.h. which: the number of the
 	 * list, among those of the segment's pool; default: the list that its segment was
-	 * obtained for. key, with frag_index_key and only there: the order within a list, the
+	 * obtained for. key, with FRAG_ORDER_KEY and only there: the order within a list, the
 	 * smallest first, equals by address.
 	 */
 	frag_which_fn *which;

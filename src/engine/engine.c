@@ -59,7 +59,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	e->device.small_max = f->small_max;
 	e->device.small_granularity = f->small_granularity;
 	e->device.err = &e->policy_error;
-	e->policy.heap = frag_heap_new(&e->device, ops->index);
+	e->policy.heap = frag_heap_new(&e->device, ops->order);
 	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
 	    || !frag_run_metrics_init(&e->metrics, level))

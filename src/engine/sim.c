@@ -617,7 +617,7 @@ FRAG_INLINE frag_block block_ahead(const struct frag_sim *sim, uint32_t slot,
 	const frag_block b = sim->slots[slot].block;
 
 	*heap = sim->engines[sim->slots[slot].device].policy.heap;
-	return is_handle(*heap, b) ? b : 0;
+	return frag_is_block(*heap, b) ? b : 0;
 }
 
 /*

@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fragsim/heap.h"
+
 /* A free block as the index sees it. By address it compares as (tie, offset): see tie_break.h. */
 struct frag_entry {
-	uint64_t size;          /* FRAG_BY_KEY: the key */
+	uint64_t size;          /* FRAG_ORDER_KEY: the key */
 	uint64_t offset;
 	uint32_t tie;
 	uint32_t block;
 };
-
-enum frag_order { FRAG_BY_SIZE, FRAG_BY_ADDRESS, FRAG_BY_KEY };
 
 #define FRAG_FANOUT 16
 
@@ -62,7 +62,7 @@ bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
 static inline bool frag_before(const struct frag_entry *a, const struct frag_entry *b,
 			       enum frag_order order)
 {
-	if (order != FRAG_BY_ADDRESS && a->size != b->size)
+	if (order != FRAG_ORDER_ADDRESS && a->size != b->size)
 		return a->size < b->size;
 	if (a->tie != b->tie)
 		return a->tie < b->tie;
