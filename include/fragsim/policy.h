@@ -269,6 +269,7 @@ struct frag_choice {
 	char text[512];         /* as it was written */
 	char label[255];        /* the settings string that it was given; "": none */
 	uint8_t accelerator;    /* enum frag_accelerator: whose words advice has */
+	uint8_t oldest;         /* of PyTorch: 2.N is the oldest that may have recorded it; 0: unknown */
 	/* of the recording that it simulates: decisions of its log, those that differ from the
 	 * recorded rules and settings, and the first one's step; 0: not compared */
 	uint64_t logged, log_differences, log_first;

@@ -526,7 +526,7 @@ static void print_moves(const struct page *p)
 static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const struct frag_choice *first = frag_explained_setting(p->a->found, m);
+	const struct frag_choice *first = m->setting;
 	struct frag_words w = WORDS(SURVIVORS_ROOM);
 
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
@@ -637,7 +637,7 @@ static void explain_print_setting(const struct page *p, const struct frag_choice
 static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const struct frag_choice *setting = frag_explained_setting(p->a->found, m);
+	const struct frag_choice *setting = m->setting;
 	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
 
 	if (frag_cause_grows(m->cause) && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM))
@@ -711,7 +711,7 @@ static void print_moment(const struct page *p)
 		print_set(p);
 		print_try(p);
 		if (!p->a->verbose && m->move_count && has_moves(m)
-		    && !frag_explained_setting(p->a->found, m))
+		    && !m->setting)
 			print_moves(p);
 		frag_put_failures(p->to, &m->recorded, "");
 	}

@@ -235,7 +235,7 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 static void explain_set_drawn(struct frag_diagnosis *drawn, const struct frag_explanation *found)
 {
 	const struct frag_explained *m = &found->moments[0];
-	const struct frag_choice *setting = frag_explained_setting(found, m);
+	const struct frag_choice *setting = m->setting;
 
 	*drawn = (struct frag_diagnosis){
 		.requested = m->lower_bound, .oom.cause = m->cause, .fixes = m->others,

@@ -12,7 +12,7 @@
 #include "explain/device_state.h"
 #include "policy/policies.h"
 #include "search/fit_intervals.h"
-#include "search/settings_grid.h"
+#include "search/recommend.h"
 
 /* On one device. Bytes: peaks, and what is wasted at that of reserved. */
 struct frag_trial_figures {
@@ -351,8 +351,6 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 #define EVENTS_OF_MOVES 256
 /* Above the smallest device, larger ones are examined up to this factor. */
 #define FAR 1.05
-/* Where less than this part of what is requested is lost, no other setting is searched for. */
-#define WORTH_PART 0.05
 
 static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
@@ -515,54 +513,63 @@ static int find_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-static bool is_fix(const struct frag_result *run, const struct frag_trial_figures *o)
+/* A run that the driver's own pool served, or that did not end, shows too little. */
+static bool is_searched(const struct frag_result *run)
 {
-	if (o->status != FRAG_RUN_OK)
-		return false;
-	return run->status == FRAG_RUN_OOM
-	       || (double)o->reserved < (1 - WORTH_PART / 2) * (double)run->peak.reserved;
+	return !run->last.opaque && run->status != FRAG_RUN_INTERRUPTED
+	       && run->status != FRAG_RUN_ERROR;
 }
 
-/* The run's other settings stay, so what is found is the whole line. */
-static int try_fix(struct frag_diagnosis *a, struct frag_trials *t,
-		   const struct frag_result *run, const char *conf, struct frag_error *err)
+/* No other setting gains 2 % where so little is reserved beyond what is requested. */
+static bool is_tight(const struct frag_diagnosis *a, const struct frag_result *run)
 {
-	struct frag_error refused = { .code = 0 };
-	struct frag_choice choice = run->choice;
-	struct frag_trial_figures o;
-	int rc = frag_choice_settings(&choice, conf, &refused);
+	return run->status == FRAG_RUN_OK && !run->counts.retries
+	       && (double)run->peak.process_used
+			  < (1 + FRAG_EQUAL_DEVICES) * (double)frag_diagnosis_lower_bound(a, run);
+}
 
-	if (!rc && memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
-		return 0;
-	a->fixes++;
-	rc = rc ? rc : trials_find(t, &choice, false, run->device, &o, &refused);
-	if (rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM) {
-		*err = refused;
-		return rc;
+/* Is a setting searched for on one of the devices of a policy's run? */
+static bool wants_fix(const struct frag_diagnosis *answers, const unsigned *wanted,
+		      const struct frag_result *runs, uint32_t devices)
+{
+	for (uint32_t d = 0; d < devices; d++)
+		if (wanted[d] & FRAG_WANTED_FIX && is_searched(&runs[d]) && !is_tight(&answers[d], &runs[d]))
+			return true;
+	return false;
+}
+
+/*
+ * Ranks the settings of a policy for all devices of its run. What a policy fails to simulate stays
+ * unknown. No setting helps where the bytes themselves are too many.
+ */
+static int find_fixes(struct frag_diagnosis *answers, struct frag_trials *t,
+		      const struct frag_result *runs, uint32_t devices, struct frag_error *err)
+{
+	const struct frag_fit_source source = {
+		.tape = t->tape, .choices = &runs->choice, .devices = t->options->devices,
+	};
+	struct frag_recommendation r = {
+		.sources = &source, .source_count = 1, .model = t->options->model, .job = t->job,
+	};
+	const struct frag_setting_rank *found;
+	int rc = frag_recommend(&r, err);
+
+	found = rc ? NULL : frag_recommended(&r);
+	for (uint32_t d = 0; d < devices && !rc; d++) {
+		struct frag_setting_fix *fix = &answers[d].fix;
+		struct frag_trial_figures o;
+
+		answers[d].fixes = frag_recommend_tried(&r);
+		rc = found ? trials_find(t, found->choices, false, d, &o, err) : 0;
+		if (!rc && found)
+			*fix = (struct frag_setting_fix){
+				.found = true, .choice = *found->choices,
+				.requested = o.requested, .reserved = o.reserved, .wasted = o.wasted,
+				.left = frag_setting_left(&r, found),
+			};
 	}
-	if (!rc && is_fix(run, &o))
-		a->fix = (struct frag_setting_fix){
-			.found = true, .choice = choice, .requested = o.requested,
-			.reserved = o.reserved, .wasted = o.wasted,
-		};
-	return 0;
-}
-
-/* Of a run that fits only the first: what a device has too much needs no cure. */
-static int find_fix(struct frag_diagnosis *a, struct frag_trials *t,
-		    const struct frag_result *run, struct frag_error *err)
-{
-	const bool fits = run->status == FRAG_RUN_OK;
-	int rc = 0;
-
-	if (!run->choice.ops->settings)
-		return 0;
-	if (fits && (double)run->at_peak.wasted
-		    < WORTH_PART * (double)run->peak.requested)
-		return 0;
-	for (uint32_t i = 0; i < FRAG_FIXES && !rc && !a->fix.found && !(fits && i); i++)
-		rc = try_fix(a, t, run, frag_fixes[i], err);
-	return rc;
+	frag_recommend_fini(&r);
+	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
 /* Where an order decides that is not recorded: simulates the run with the other one. */
@@ -594,14 +601,13 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-/* Finds the cause of an OOM and the smallest device, then settings that help. */
+/* Finds the cause of an OOM and the smallest device. */
 static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err)
 {
 	int rc = 0;
 
-	if (run->last.opaque || run->status == FRAG_RUN_INTERRUPTED
-	    || run->status == FRAG_RUN_ERROR)
+	if (!is_searched(run))
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
 		rc = find_needs(a, t, run, err);
@@ -615,10 +621,6 @@ static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 		a->allocated = run->peak.allocated;
 	}
 	rc = rc ? rc : find_order(a, t, run, err);
-	/* no setting helps where the bytes themselves are too many */
-	if (!rc && wanted & FRAG_WANTED_FIX
-	    && (!run->total || frag_diagnosis_lower_bound(a, run) <= run->total))
-		rc = find_fix(a, t, run, err);
 	/* what a policy fails to simulate stays unknown */
 	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
@@ -650,6 +652,14 @@ int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
 	for (uint32_t i = 0; i < sim_count * devices && !rc; i++) {
 		runs = frag_sim_results(sims[i / devices], false, &devices);
 		rc = find_rest(&answers[i], t, wanted[i], &runs[i % devices], err);
+	}
+	for (uint32_t i = 0; i < sim_count && !rc; i++) {
+		struct frag_diagnosis *own = &answers[(size_t)i * devices];
+
+		runs = frag_sim_results(sims[i], false, &devices);
+		if (runs->choice.ops->settings
+		    && wants_fix(own, &wanted[(size_t)i * devices], runs, devices))
+			rc = find_fixes(own, t, runs, devices, err);
 	}
 	trials_fini(t);
 	return rc;

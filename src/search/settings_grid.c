@@ -22,14 +22,12 @@ static const char *const collecting[] = { "0.6", "0.8" };
 static const uint32_t collecting_splits[] = { 0, 20, 64, 256 };
 
 const char *const frag_grid_short[] = {
-	"expandable_segments:True,max_split_size_mb:512",
-	"max_split_size_mb:32,large_segment_size_mb:32",
-	"expandable_segments:True,roundup_power2_divisions:16",
-	"max_split_size_mb:64,large_segment_size_mb:32",
 	"expandable_segments:True",
-	"garbage_collection_threshold:0.6,max_split_size_mb:20,per_process_memory_fraction:0.99",
-	"expandable_segments:True,max_split_size_mb:256,large_segment_size_mb:32",
-	"max_split_size_mb:64,large_segment_size_mb:64",
+	"max_split_size_mb:64,large_segment_size_mb:32",
+	"expandable_segments:True,large_segment_size_mb:32",
+	"expandable_segments:True,roundup_power2_divisions:16",
+	"max_split_size_mb:32,roundup_power2_divisions:8",
+	"garbage_collection_threshold:0.6,max_split_size_mb:64,per_process_memory_fraction:0.99",
 	"", NULL,
 };
 
@@ -131,15 +129,6 @@ void frag_grid_fini(struct frag_grid *g)
 	free(g->lines);
 	*g = (struct frag_grid){ .count = 0 };
 }
-
-const char *const frag_fixes[FRAG_FIXES] = {
-	"expandable_segments:True",
-	"max_split_size_mb:512",
-	"max_split_size_mb:256",
-	"max_split_size_mb:128",
-	"max_split_size_mb:64",
-	"roundup_power2_divisions:8",
-};
 
 static bool is_named(const char *name)
 {

@@ -20,13 +20,9 @@ extern const char *const frag_grid_words[];
 /* The lines of `short`, ended by NULL. */
 extern const char *const frag_grid_short[];
 
-/* The few settings that are tried in addition to a run, the most successful one first. */
-#define FRAG_FIXES 6
-extern const char *const frag_fixes[FRAG_FIXES];
-
 /*
- * The grid of that name: `default` has all sensible combinations, `short` those nine that came
- * out best on recorded traces; any other name is `default`. False: out of memory. Call fini in
+ * The grid of that name: `default` has all sensible combinations, `short` those few that come
+ * out best on recorded traces, at most 12, the first one the most often; any other name is `default`. False: out of memory. Call fini in
  * each case.
  */
 bool frag_grid_init(struct frag_grid *grid, const char *name);
