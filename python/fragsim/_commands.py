@@ -220,7 +220,7 @@ def explain(trace: Trace, *, policy: str | None = None, device: str | int | None
 def explain_message(text: str, **options: Option) -> Document:
     """Explain out-of-memory messages of a text or a log.
 
-    `fragsim explain --message`. Returns a document with `messages`. Raises FragsimError (4)
+    `fragsim explain`. Returns a document with `messages`. Raises FragsimError (4)
     where the text has none, and (2) where it is none: a lone surrogate is no character.
     """
     try:
@@ -228,7 +228,7 @@ def explain_message(text: str, **options: Option) -> Document:
     except UnicodeEncodeError as error:
         raise FragsimError(f"{ascii(text[error.start])}: not a character, at {error.start} of the text",
                            2) from None
-    return _ask("explain", ["-"], [data], {"message": True, **options})
+    return _ask("explain", ["-"], [data], options)
 
 
 def leaks(trace: Trace, *, device: str | int | None = None, context: str | int | None = None,

@@ -238,7 +238,7 @@ static const char *const old_expandable[] = {
 	"\tfragsim explain snapshot.pickle", NULL,
 }, *const tensorflow_dump[] = {
 	"the allocator writes a list of its chunks to the log, right before or after this"
-	" line; give all of the log to fragsim explain --message. It is not left out with:",
+	" line; give all of the log to fragsim explain. It is not left out with:",
 	"\texport TF_CPP_MIN_LOG_LEVEL=0", NULL,
 }, *const processes[] = {
 	"list the processes, and end those that are not required (a notebook, a process"

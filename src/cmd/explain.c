@@ -13,6 +13,7 @@
 #include "ranks/rank_folder.h"
 #include "documents/documents.h"
 #include "events/recording_info.h"
+#include "events/resolve.h"
 #include "messages/finder.h"
 #include "snapshot/outside_memory.h"
 
@@ -26,7 +27,6 @@ static const char *const moments[] = {
 
 struct explain {
 	struct frag_question q;
-	bool message;
 	const char *at;                 /* NULL: oom */
 	uint64_t moves, block_cost;
 	const char *beside;             /* a database of Nsight Systems; NULL: none */
@@ -38,7 +38,7 @@ struct explain {
 	struct frag_rank_folder folder; /* that the trace was picked from; zeroed: it was given */
 	const char *file;               /* of the folder */
 	char picked[PICKED_ROOM];       /* the file, and why; "" where it was given */
-	/* of --message: */
+	/* of texts: */
 	struct frag_message_groups groups;
 	struct frag_outfile json;       /* written as messages are found */
 	uint64_t count;                 /* found, where there is JSON */
@@ -332,8 +332,9 @@ static int none(const struct frag_message_log *log, struct frag_error *err)
 				 " the message: nothing to explain; record the program: fragsim"
 				 " record -o mine.ndjson -- python train.py, for PyTorch and vLLM"
 				 " with --torch", frag_input_name(log->path), log->bare_line);
-	return frag_fail(err, FRAG_ETRACE, "%s: no out-of-memory message was found",
-			 frag_input_name(log->path));
+	return frag_fail(err, FRAG_ETRACE, "%s: no out-of-memory and no memory figures were found in"
+			 " %" PRIu64 " line%s", frag_input_name(log->path), log->lines,
+			 frag_s(log->lines));
 }
 
 static int explain_report(struct explain *e, struct frag_error *err)
@@ -369,8 +370,6 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 }
 
 static const struct frag_opt opts[] = {
-	{ 0, "message", NULL, "explain the out-of-memory messages of a text or a log",
-	  FRAG_FLAG(struct explain, message) },
 	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...] (by the trace)"),
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",
 	  FRAG_TEXT(struct explain, at) },
@@ -406,46 +405,59 @@ static const struct frag_opt opts[] = {
  */
 static int explain_messages(struct explain *e, const struct frag_args *args, struct frag_error *err)
 {
-	static char standard[] = "-";
-	static char *const none_given[] = { standard };
 	static const char *const of_message[] = {
-		"message", "format", "output", "json", "top", "color", "verbose", "quiet", NULL,
+		"format", "output", "json", "top", "color", "verbose", "quiet", NULL,
 	};
 	const struct frag_run_options *run = &e->q.run;
 	const char *of_trace = frag_last_given(args, of_message);
-	char *const *texts = args->count ? args->words : none_given;
+	char *const *texts = args->words;
 	int rc;
 
 	if (!of_trace && run->html)
 		of_trace = "html";
 	if (of_trace)
-		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
-				 " message", of_trace);
+		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and %s is a text",
+				 of_trace, frag_input_name(args->words[0]));
 	rc = frag_check_files(args, "the message", run->json, err);
 	rc = rc ? rc : frag_open_guarded(&e->json, run->json, err);
 	if (!rc && !run->quiet && is_standard(texts[0]) && isatty(STDIN_FILENO))
 		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
 				   " line");
-	rc = rc ? rc : explain_read_messages(e, texts, args->count ? args->count : 1, err);
+	rc = rc ? rc : explain_read_messages(e, texts, args->count, err);
 	rc = rc ? rc : explain_report(e, err);
 	return frag_or_interrupted(rc, err);
 }
 
+/* Is it a text? A file that cannot be read is none. */
+static bool explain_is_text(const char *path)
+{
+	struct frag_error ignored;
+	bool is = false;
+
+	if (frag_is_pasted(path))
+		return true;
+	return !frag_is_folder(path) && !frag_is_text(path, &is, &ignored) && is;
+}
+
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
+	static char standard[] = "-", *none_given[] = { standard, NULL };
 	struct explain *e = own;
-	bool messages = args->count > 0;
-	int rc = 0;
+	bool texts = true;
 
-	for (uint32_t i = 0; i < args->count && messages && !rc; i++)
-		rc = frag_is_message(args->words[i], &messages, err);
-	if (rc)
-		return rc;
-	if (e->message || messages)
+	if (!args->count) {
+		args->words = none_given;
+		args->count = 1;
+	}
+	/* where a prompt is required */
+	if (is_standard(args->words[0]) && isatty(STDIN_FILENO))
 		return explain_messages(e, args, err);
-	if (args->count != 1)
-		return frag_usage(args->cmd, args->count ? "too many arguments: one TRACE"
-				  : "missing argument: TRACE or a log", err);
+	for (uint32_t i = 0; i < args->count && texts; i++)
+		texts = explain_is_text(args->words[i]);
+	if (texts)
+		return explain_messages(e, args, err);
+	if (args->count > 1)
+		return frag_usage(args->cmd, "too many arguments: one TRACE, or texts", err);
 	return frag_question_run(&e->q, &question, args, err);
 }
 
@@ -467,7 +479,7 @@ static void explain_fini(void *own)
 const struct frag_cmd frag_cmd_explain = {
 	.name = "explain",
 	.group = FRAG_GROUP_FAILURE,
-	.args = "[options] TRACE|FOLDER | --message [options] [FILE...]",
+	.args = "[options] [TRACE|FOLDER|TEXT...]",
 	.summary = "explain an error message, a snapshot or a trace",
 	.opts = opts,
 	.needs = FRAG_NEEDS_ANSWER,

@@ -1,11 +1,8 @@
 /* finder.c - finds out-of-memory messages among any bytes, and counts equal ones. */
 #include "messages/finder.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array_grow.h"
@@ -714,8 +711,7 @@ static int log_read_all(struct frag_message_log *log, struct frag_input *in, str
 	return frag_finder_end(f);
 }
 
-/* White space, and no file: a text that was pasted as an argument. */
-static bool finder_is_text(const char *path)
+bool frag_is_pasted(const char *path)
 {
 	return strpbrk(path, " \n") && access(path, F_OK) != 0;
 }
@@ -723,7 +719,7 @@ static bool finder_is_text(const char *path)
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 {
 	struct frag_finder *f = frag_finder_new(log_found, log);
-	const bool text = finder_is_text(log->path);
+	const bool text = frag_is_pasted(log->path);
 	struct frag_input in;
 	int rc;
 
@@ -741,51 +737,7 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 		frag_input_close(&in);
 	}
 	log->bare = frag_finder_bare(f, &log->bare_line);
+	log->lines = f->in.lines + !f->in.fresh;
 	frag_finder_del(f);
-	return rc;
-}
-
-#define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
-
-int frag_is_message(const char *path, bool *is, struct frag_error *err)
-{
-	static const char *const words[] = {
-		"out of memory", "Out of memory", "OutOfMemory", "RESOURCE_EXHAUSTED",
-		"OOM when allocating", "out_of_memory", "KV cache", "cache blocks",
-		"less than desired GPU memory", "--mem-fraction-static", "cudaMalloc failed",
-		"failed to allocate", "Failed to allocate", "requires more system memory",
-		"smaller than requested bytes", "could not be allocated", "CUDA OOMs:", "num_ooms",
-		"FAILURE maximum pool size", "Out of GPU memory", "To serve at least one request",
-		NULL,
-	};
-	char *text = NULL;
-	size_t length = 0;
-	struct stat st;
-	int rc = 0;
-	FILE *f;
-
-	*is = finder_is_text(path);
-	if (*is || stat(path, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	f = fopen(path, "re");
-	text = f ? malloc(SNIFFED + 1) : NULL;
-	if (f ? !text : errno == ENOMEM)
-		rc = frag_fail_nomem(err);
-	if (text)
-		length = fread(text, 1, SNIFFED, f);
-	if (length && !memchr(text, '\0', length)) {
-		/* vLLM's lines begin with "(EngineCore pid=316)" */
-		const bool log = !strchr("{(\037\200", text[0])
-				 || (length > 1 && text[0] == '(' && text[1] >= 'A'
-				     && text[1] <= 'Z');
-
-		text[length] = '\0';
-		for (int i = 0; log && words[i] && !*is; i++)
-			*is = strstr(text, words[i]);
-		*is |= strstr(text, "allocated_bytes.all.current") != NULL;
-	}
-	if (f)
-		fclose(f);
-	free(text);
 	return rc;
 }

@@ -60,13 +60,10 @@ struct frag_message_log {
 	void *ctx;
 	struct frag_message_groups *groups;     /* get each message before `found` does */
 	uint64_t bare, bare_line;
+	uint64_t lines;                 /* of the last text that was read */
 	struct frag_error *err;         /* its own */
 };
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
 
-/*
- * Is it a text, or does the file look like a log with an out-of-memory message? Traces and
- * snapshots begin with a bracket or a byte that is no text; a log contains the words. A file that
- * cannot be read is none. -FRAG_ENOMEM
- */
-int frag_is_message(const char *path, bool *is, struct frag_error *err);
+/* White space, and no file: a text that was pasted as an argument. */
+bool frag_is_pasted(const char *path);

@@ -89,6 +89,12 @@ void frag_note(const struct frag_log *log, const char *format, ...)
 enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
 				const char *const *ours, const char *const *theirs);
 
+/*
+ * Is what no other reader knows a text? All that is not JSON; and of JSON the lines of a logger, whose
+ * first object has "log", "message" or "msg", notebooks, and PyTorch's statistics.
+ */
+enum frag_sniff frag_sniff_text(const char *bytes, size_t length);
+
 /* For sniffs of what begins with fixed bytes. */
 enum frag_sniff frag_sniff_prefix(const char *bytes, size_t length, const char *prefix,
 				  size_t prefix_length);

@@ -350,8 +350,7 @@ def check_refusals() -> None:
                           (('--at', '7'), 'step 7 is after the out-of-memory at step 6'),
                           (('-p', 'direct'), 'too many policies'),
                           (('--json', 'small.ndjson'), 'would replace the trace'),
-                          (('--folded', 'small.ndjson'), 'would replace the trace'),
-                          (('--message',), 'is for a trace')):
+                          (('--folded', 'small.ndjson'), 'would replace the trace')):
         status, out, err = call('explain', *PLAIN, *options, 'small.ndjson')
         TAP.ok(status == 2 and not out and said in err, 'refused: ' + ' '.join(options),
                f'status {status}: {err}')

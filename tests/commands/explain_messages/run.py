@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""run.py - fragsim explain --message: what it finds, whatever is around it, and what that comes to.
+"""run.py - fragsim explain of texts: what it finds, whatever is around it, and what that comes to.
 
     run.py PROGRAM          prints TAP
 
@@ -44,7 +44,7 @@ NEW = next(m for m in MESSAGES if (m.wording, m.verdict) == ('pytorch-sentences'
 
 
 def explain(data: bytes | None, *args: str, **more: object) -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, 'explain', '--message', *args], input=data,
+    return subprocess.run([PROGRAM, 'explain', *args], input=data,
                           capture_output=True, check=False, **more)
 
 
@@ -271,7 +271,7 @@ def check_logs() -> None:
             path.write_text(log.text, encoding='utf-8')
             done = subprocess.run([PROGRAM, 'explain', path], capture_output=True, check=False)
             wrong += [f'{log.source}: {done.stderr!r}'] if done.returncode else []
-        TAP.result('logs are recognised without --message', wrong)
+        TAP.result('logs are recognised in files', wrong)
     # a summary or a repetition would join the message before it: each has its own log
     dresses = {name: DRESSES[name] for name in
                ('of a rank, each line', 'coloured', 'with NULs', 'in JSON')}
@@ -331,12 +331,12 @@ def check_own() -> None:
 
 def check_nothing(folder: Path) -> None:
     (folder / 'empty').write_bytes(b'')
-    for data, words in ((b'', 'no out-of-memory message was found'),
-                        (b'all is well\n', 'no out-of-memory message was found'),
+    for data, words in ((b'', 'no out-of-memory and no memory figures were found in 0 lines'),
+                        (b'all is\nwell', 'no out-of-memory and no memory figures were found in 2 lines'),
                         (b'x\nRuntimeError: CUDA error: out of memory\n', 'out of memory, but no sizes'),
                         (b'std::bad_alloc: RMM failure at:x: Maximum pool size exceeded', 'no sizes'),
                         (b'CUDA out of memory. Tried to allocate ", format_size(n)', 'no sizes'),
-                        (b'Tried to allocate 5 GiB of disk\n', 'no out-of-memory message')):
+                        (b'Tried to allocate 5 GiB of disk\n', 'no out-of-memory and')):
         done = explain(data, '--json', 'none.json', cwd=folder)
         said = done.stderr.decode()
         TAP.result(f'{data[:30]!r} is refused', done.returncode != 4 and f'{done.returncode}',
@@ -404,7 +404,7 @@ def on_terminal(text: bytes) -> tuple[int, str]:
     """What is shown where that is pasted into a terminal, and Ctrl-D pressed; the status."""
     child, terminal = pty.fork()
     if not child:
-        os.execve(PROGRAM, ['fragsim', 'explain', '--message', '-v'], {'TERM': 'xterm'})
+        os.execve(PROGRAM, ['fragsim', 'explain', '-v'], {'TERM': 'xterm'})
     shown = b''
     while b'Ctrl-D' not in shown:
         shown += os.read(terminal, 4096)
@@ -426,7 +426,7 @@ def check_terminal() -> None:
                f'      {SHOWN_ADVICE}\r\n' not in shown and shown)
     status, shown = on_terminal(b'all is well')
     TAP.result('nothing pasted', status != 4 and f'status {status}',
-               'no out-of-memory message' not in shown and shown)
+               'no out-of-memory and' not in shown and shown)
 
 
 def check_groups() -> None:

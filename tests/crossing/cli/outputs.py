@@ -55,8 +55,8 @@ PRINTING = {
     'an explained trace': ('explain', 'good.ndjson'),
     'folded stacks': ('explain', '--folded', '-', 'good.ndjson'),
     'an explanation as JSON': ('explain', '--json', '-', 'good.ndjson'),
-    'an explained message': ('explain', '--message', 'oom.log'),
-    'messages as JSON': ('explain', '--message', '--json', '-', 'oom.log'),
+    'an explained message': ('explain', 'oom.log'),
+    'messages as JSON': ('explain', '--json', '-', 'oom.log'),
 }
 ENOUGH = ('a scenario', 'much of a scenario')
 

@@ -146,7 +146,7 @@ CASES = [
     (['slice', '--device', ''], []),
     (['cards', 't'], ['t4']),
     (['run', '--device', 'a30:2'], ['a30:2g.12gb']), (['tune', '--device=a30:2'], ['--device=a30:2g.12gb']),
-    (['explain', '--message', 'e'], [':files\t']),
+    (['explain', 'e'], [':files\t']),
     (['gen', 'q'], ['qkv']),
     (['gen', 'qkv', ''], []),
     (['gen', 'random', '--si'], ['--sizes']),

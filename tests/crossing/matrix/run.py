@@ -476,7 +476,7 @@ READERS = (
     ('report', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '--html', 'out.html', 'X'),
     ('fit', '-p', 'buddy', '--html', 'out.html', 'X'), ('explain', '--html', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
-    ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
+    ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('predict', '--at', '3', 'X=1', 'X=2'), ('predict', '--hoist', 'X'),
     ('sweep', '-p', 'buddy', '-o', 'new', 'X'))
 

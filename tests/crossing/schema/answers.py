@@ -52,8 +52,8 @@ MESSAGES = {
 # what it is, command, exit status
 COMMANDS = {
     'fragsim-message': (
-        ('a message', ('explain', '--message', 'message'), 0),
-        ('without figures', ('explain', '--message', 'few'), 0),
+        ('a message', ('explain', 'message'), 0),
+        ('without figures', ('explain', 'few'), 0),
     ),
     'fragsim-explain': (
         ('an out-of-memory', ('explain', '-p', 'bestfit:segment=4MiB', 'short'), 0),
