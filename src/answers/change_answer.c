@@ -297,7 +297,7 @@ static void put_side(struct frag_node_ref root, const char *key,
 	struct frag_node_ref o = frag_json_object(root, key);
 
 	frag_document_trace(o, "trace", side->trace);
-	frag_document_run(o, side->run, NULL);
+	frag_put_fields(o, frag_run_fields, &(const struct frag_run_view){ side->run, NULL });
 }
 
 /* The members of the document, see fragsim-diff(1). */

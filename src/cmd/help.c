@@ -19,13 +19,14 @@
 
 /* Every document that is declared, and its format without "fragsim-", in one order. */
 static const struct frag_document_type *const documents[] = {
-	&frag_explain_document, &frag_fit_document, &frag_leaks_document, &frag_message_document,
-	&frag_placement_document, &frag_plan_document, &frag_predict_document, &frag_profile_document,
-	&frag_ranks_document, &frag_manifest_document, NULL,
+	&frag_baseline_document, &frag_explain_document, &frag_fit_document, &frag_leaks_document,
+	&frag_message_document, &frag_placement_document, &frag_plan_document, &frag_predict_document,
+	&frag_profile_document, &frag_ranks_document, &frag_result_document, &frag_manifest_document,
+	&frag_run_line_document, NULL,
 };
 static const char *const formats[] = {
-	"explain", "fit", "leaks", "message", "placement", "plan", "predict", "profile", "ranks", "sweep",
-	NULL,
+	"baseline", "explain", "fit", "leaks", "message", "placement", "plan", "predict", "profile", "ranks",
+	"result", "sweep", "sweep-run", NULL,
 };
 
 struct help {
@@ -34,8 +35,8 @@ struct help {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "schema", "FORMAT", "print a JSON Schema: explain, fit, leaks, message, placement, plan, predict,"
-	  " profile, ranks, sweep",
+	{ 0, "schema", "FORMAT", "print a JSON Schema: baseline, explain, fit, leaks, message, placement, plan,"
+	  " predict, profile, ranks, result, sweep, sweep-run",
 	  FRAG_WORD(struct help, schema, formats), .usual = UINT64_MAX },
 	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
 	  FRAG_FLAG(struct help, members) },

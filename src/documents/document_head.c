@@ -54,6 +54,18 @@ void frag_document_content(struct frag_node_ref in, const char *key, uint64_t co
 	frag_json_text(in, key, text);
 }
 
+void frag_document_hex(struct frag_node_ref in, const char *key, const char *bytes)
+{
+	const size_t length = strlen(bytes);
+	char *hex = malloc(2 * length + 1);
+
+	for (size_t i = 0; hex && i < length; i++)
+		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
+	in.doc->failed |= !hex;
+	frag_json_text(in, key, hex);
+	free(hex);
+}
+
 /* A policy's parameter: a number, true or false, or text if it has a special format. */
 static void put_param(struct frag_node_ref in, const char *key,
 		     const struct frag_param_spec *spec, uint64_t value)
@@ -97,7 +109,7 @@ const struct frag_field frag_policy_fields[] = {
 	{ "name", FRAG_TYPE_TEXT, FRAG_WHOLE, .get = policy_name_of },
 	{ "text", FRAG_TYPE_TEXT, FRAG_AT(choice, text), "as on the command line" },
 	{ "params", FRAG_TYPE_MAP, FRAG_WHOLE, "every key with its value", .put = put_params,
-	  .members = "{\"type\": [\"number\", \"boolean\", \"string\"]}" },
+	  .members = FRAG_PARAM_SCHEMA },
 	{ 0 },
 };
 

@@ -12,6 +12,7 @@
 #include "device/driver_cost_model.h"
 #include "device/gpu.h"
 #include "device/known_cards.h"
+#include "documents/fields.h"
 #include "explain/diagnose_run.h"
 #include "fragsim/device.h"
 #include "fragsim/metrics.h"
@@ -27,11 +28,15 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 		      const struct frag_diagnosis *answers, const struct frag_claim *claims, uint32_t count,
 		      struct frag_outfile *out, struct frag_error *err);
 
-/* A RUN of it: members of an object. answer may be NULL. */
-void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
-		       const struct frag_diagnosis *answer);
+/* A RUN of it, without the claim: an object of these fields. */
+struct frag_run_view {
+	const struct frag_result *run;
+	const struct frag_diagnosis *answer;    /* or NULL */
+};
+extern const struct frag_field frag_run_fields[];
 
-extern const struct frag_document_type frag_profile_document;
+extern const struct frag_document_type frag_result_document, frag_baseline_document;
+extern const struct frag_document_type frag_run_line_document, frag_profile_document;
 
 /* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */
 int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,

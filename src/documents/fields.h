@@ -29,10 +29,12 @@ enum frag_field_type {
 	FRAG_TYPE_COUNT,             /* an integer from 0 on */
 	FRAG_TYPE_BYTES,             /* the same; for people rounded: 2.63 GiB */
 	FRAG_TYPE_CAPACITY,          /* the same; for people exact: 2692 MiB */
+	FRAG_TYPE_SUM,               /* the same of many sizes, which may exceed 2^53 */
 	FRAG_TYPE_INTEGER,           /* of either sign */
 	FRAG_TYPE_FLAG,              /* true or false */
 	FRAG_TYPE_NUMBER,            /* four digits after the point */
 	FRAG_TYPE_CHANGE,            /* the same, a percentage; for people +1.23 % */
+	FRAG_TYPE_PERCENT,           /* the same, from 0 to 100 */
 	FRAG_TYPE_NUMBER_JSON,       /* text of a number that is JSON already */
 	FRAG_TYPE_TEXT,              /* a C string */
 	FRAG_TYPE_TEXT_JSON,         /* a string that is JSON text already */
@@ -40,11 +42,13 @@ enum frag_field_type {
 	FRAG_TYPE_FIGURE,            /* text of a column alone, which has a number */
 	FRAG_TYPE_WORD,              /* one of the field's words */
 	FRAG_TYPE_CONTENT,           /* a hash, as 16 hexadecimal digits */
+	FRAG_TYPE_HEX,               /* the bytes of a C string, two hexadecimal digits each */
 	FRAG_TYPE_OBJECT,            /* of the field's fields */
 	FRAG_TYPE_LIST,              /* of objects of the field's fields, or of words, texts or numbers */
 	FRAG_TYPE_MAP,               /* an object whose members the table does not name: `put` adds them */
 	FRAG_TYPE_FRAMES,            /* a list of strings, by the text of frag_frames_json() */
 	FRAG_TYPE_RANGE,             /* of a list's items: from, and to, or null where that is the largest */
+	FRAG_TYPE_VALUES,            /* of a list's items: an array of the values of the field's fields */
 	FRAG_TYPE_MEMBERS,           /* no member, but those of the field's fields */
 };
 
@@ -93,6 +97,8 @@ struct frag_field {
 	struct frag_cell_value (*get)(const void *of);
 	/* the same of a text: it may be made in `buf`, of FRAG_ELEMENT_MAX bytes */
 	const char *(*text)(const void *of, char *buf);
+	/* is the value there? NULL: as `absence` says; else `nullable` or `optional` is set */
+	bool (*known)(const void *of, const struct frag_field *field);
 	const struct frag_field *fields;    /* of an object, or of the elements of a list */
 	const char *const *words;       /* of FRAG_TYPE_WORD, or of a list's words; ended by NULL */
 	uint64_t except;                /* a bit for each of them that the member never is */
@@ -195,10 +201,21 @@ void frag_put_fields(struct frag_node_ref in, const struct frag_field *fields, c
 void frag_put_object(struct frag_node_ref in, const char *key, const struct frag_field *fields,
 		     const void *of);
 
+struct frag_members;
+struct frag_at;
+/*
+ * The way back, see json_rows.h: reads the members of the object into the struct, texts as copies,
+ * which are the caller's. A value that is null or missing, where it may be, is unchanged, and the
+ * field's bool is set; what is not known, by the struct, is not read. Of fields whose value is stored
+ * in the struct.
+ */
+void frag_take_fields(struct frag_members *r, const struct frag_at *in,
+		      const struct frag_field *fields, void *to);
+
 /* A document: what is printed with format, version and usually tool before its fields. */
 struct frag_document_type {
 	const char *format;             /* "fragsim-ranks" */
-	uint32_t version;
+	uint32_t version;               /* 0: a line, which has neither format nor version */
 	const char *what;               /* for the schema: the command, and where it is described */
 	const struct frag_field *fields;
 	bool no_tool;                   /* it does not name the tool that wrote it */

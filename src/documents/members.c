@@ -35,7 +35,8 @@ static void put_type_words(struct mdoc *to, const struct frag_field *field)
 {
 	static const char *const kinds[] = {
 		[FRAG_TYPE_COUNT] = "a count", [FRAG_TYPE_BYTES] = "bytes",
-		[FRAG_TYPE_CAPACITY] = "bytes", [FRAG_TYPE_INTEGER] = "an integer",
+		[FRAG_TYPE_CAPACITY] = "bytes", [FRAG_TYPE_SUM] = "bytes",
+		[FRAG_TYPE_PERCENT] = "a percentage", [FRAG_TYPE_HEX] = "hexadecimal digits", [FRAG_TYPE_INTEGER] = "an integer",
 		[FRAG_TYPE_FLAG] = "true or false", [FRAG_TYPE_NUMBER] = "a number",
 		[FRAG_TYPE_CHANGE] = "a percentage", [FRAG_TYPE_NUMBER_JSON] = "a number",
 		[FRAG_TYPE_TEXT] = "a string", [FRAG_TYPE_TEXT_JSON] = "a string",

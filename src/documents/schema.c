@@ -7,7 +7,8 @@
 
 static const char *const type_names[] = {
 	[FRAG_TYPE_COUNT] = "integer", [FRAG_TYPE_BYTES] = "integer", [FRAG_TYPE_CAPACITY] = "integer",
-	[FRAG_TYPE_INTEGER] = "integer", [FRAG_TYPE_FLAG] = "boolean", [FRAG_TYPE_NUMBER] = "number",
+	[FRAG_TYPE_SUM] = "integer", [FRAG_TYPE_PERCENT] = "number", [FRAG_TYPE_HEX] = "string",
+	[FRAG_TYPE_VALUES] = "array", [FRAG_TYPE_INTEGER] = "integer", [FRAG_TYPE_FLAG] = "boolean", [FRAG_TYPE_NUMBER] = "number",
 	[FRAG_TYPE_CHANGE] = "number", [FRAG_TYPE_NUMBER_JSON] = "number", [FRAG_TYPE_TEXT] = "string", [FRAG_TYPE_TEXT_JSON] = "string",
 	[FRAG_TYPE_CONTENT] = "string", [FRAG_TYPE_OBJECT] = "object", [FRAG_TYPE_MAP] = "object",
 	[FRAG_TYPE_LIST] = "array", [FRAG_TYPE_FRAMES] = "array", [FRAG_TYPE_RANGE] = "array",
@@ -63,12 +64,27 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 /* The items of a list. */
 static void put_items(struct frag_node_ref in, const struct frag_field *field)
 {
-	if (!field->fields) {
+	if (!field->fields || field->items == FRAG_TYPE_VALUES) {
 		put_type(in, field, field->items, field->nullable || field->absence == FRAG_UNLESS_MAX);
 		return;
 	}
 	frag_json_text(in, "type", "object");
 	put_object(in, field->fields);
+}
+
+/* The values of an array, which are all there. */
+static void put_prefix(struct frag_node_ref in, const struct frag_field *fields)
+{
+	const struct frag_node_ref list = frag_json_array(in, "prefixItems");
+	uint32_t count = 0;
+
+	for (; !frag_field_is_end(&fields[count]); count++) {
+		const struct frag_node_ref item = frag_json_object(list, NULL);
+
+		frag_json_text(item, "description", fields[count].what);
+		put_type(item, &fields[count], fields[count].type, frag_field_is_nullable(&fields[count]));
+	}
+	frag_json_u64(in, "minItems", count);
 }
 
 /* The keywords of a value of this type. */
@@ -80,8 +96,13 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 	else
 		put_type_name(in, type, nullable);
 	if (type == FRAG_TYPE_COUNT || type == FRAG_TYPE_BYTES || type == FRAG_TYPE_CAPACITY
-	    || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_ID)
+	    || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_ID || type == FRAG_TYPE_SUM
+	    || type == FRAG_TYPE_PERCENT)
 		frag_json_u64(in, "minimum", field->least);
+	if (type == FRAG_TYPE_PERCENT)
+		frag_json_u64(in, "maximum", 100);
+	if (type == FRAG_TYPE_HEX)
+		frag_json_text(in, "pattern", "^([0-9a-f]{2})+$");
 	if (type == FRAG_TYPE_CONTENT)
 		frag_json_text(in, "pattern", "^[0-9a-f]{16}$");
 	if (type == FRAG_TYPE_OBJECT)
@@ -90,6 +111,8 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 		frag_json_raw(in, "additionalProperties", field->members);
 	if (type == FRAG_TYPE_FRAMES)
 		frag_json_raw(in, "items", "{\"type\":\"string\"}");
+	if (type == FRAG_TYPE_LIST && field->least)
+		frag_json_u64(in, "minItems", field->least);
 	if (type == FRAG_TYPE_LIST)
 		put_items(frag_json_object(in, "items"), field);
 	if (type == FRAG_TYPE_RANGE)
@@ -97,7 +120,9 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 			      "{\"type\":[\"integer\",\"null\"],\"minimum\":0}]");
 	if (type == FRAG_TYPE_RANGE)
 		frag_json_raw(in, "minItems", "2");
-	if (type == FRAG_TYPE_RANGE)
+	if (type == FRAG_TYPE_VALUES)
+		put_prefix(in, field->fields);
+	if (type == FRAG_TYPE_RANGE || type == FRAG_TYPE_VALUES)
 		frag_json_raw(in, "items", "false");
 }
 
@@ -183,27 +208,27 @@ int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_e
 {
 	struct frag_json doc;
 	const struct frag_node_ref root = frag_json_begin(&doc);
-	struct frag_node_ref list, in, more = { .node = NULL };
+	struct frag_node_ref list, more = { .node = NULL };
 	char title[80];
 	int rc;
 
-	snprintf(title, sizeof(title), "%s, version %u", d->format, d->version);
+	snprintf(title, sizeof(title), d->version ? "%s, version %u" : "%s", d->format, d->version);
 	frag_json_text(root, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	frag_json_text(root, "title", title);
 	frag_json_text(root, "description", d->what);
 	frag_json_text(root, "type", "object");
 	frag_json_bool(root, "additionalProperties", false);
 	list = frag_json_array(root, "required");
-	frag_json_raw(list, NULL, "\"format\"");
-	frag_json_raw(list, NULL, "\"version\"");
+	for (uint32_t i = 0; d->version && i < 2; i++)
+		frag_json_text(list, NULL, i ? "version" : "format");
 	if (!d->no_tool)
 		frag_json_raw(list, NULL, "\"tool\"");
 	put_required(list, d->fields);
 	list = frag_json_object(root, "properties");
-	in = frag_json_object(list, "format");
-	frag_json_text(in, "const", d->format);
-	in = frag_json_object(list, "version");
-	frag_json_u64(in, "const", d->version);
+	if (d->version) {
+		frag_json_text(frag_json_object(list, "format"), "const", d->format);
+		frag_json_u64(frag_json_object(list, "version"), "const", d->version);
+	}
 	if (!d->no_tool)
 		frag_json_raw(list, "tool", tool_schema);
 	put_properties(list, d->fields);
