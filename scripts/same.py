@@ -29,16 +29,16 @@ ANSWERS = (f'fit {R}', f'fit {R} {M}', f'tune --grid short {R}', f'plan {M} -p b
            f'predict --shard 2 {R}', 'leaks leak_hook.pickle.gz', f'leaks {R}',
            f'predict {TWO} --at 16', f'predict {TWO} --largest --device-bytes 8GiB',
            f'diff -p bestfit -p buddy {R} {M}', f'run {R}', f'run --device-bytes 3GiB {R}',
-           f'explain --device-bytes 3GiB {R}', 'explain oom_fragmentation.pickle.gz', f'info {R}',
-           'policies', 'cards')
+           f'explain --device-bytes 3GiB {R}', 'explain oom_fragmentation.pickle.gz', f'trace info {R}',
+           'list policies', 'list cards')
 SINGLE = (f'fit {R}', f'tune --grid short {R}', f'plan --alone {R}', f'leaks {R}', f'run {R}',
           f'predict --shard 2 {R}', f'explain --device-bytes 2GiB {R}')
 OPTIONS = ('--html x.html', '--json -', '-q --json x.json', '--device-bytes 0', '--device h100-80gb',
            '--alloc-conf nonsense:1', '--alloc-conf expandable_segments:True', '--format nope',
            "--fail-if 'peak.reserved > 1GiB'", '--bogus', '--threads x',
            *(f'-o x.{ending}' for ending in ('json', 'csv', 'md', 'txt', 'html')))
-OF_SNAPSHOTS = ('run', 'explain', 'explain --at peak', 'leaks', 'info', 'verify', 'report -o x.html',
-                'run --json - -v', 'explain --json -', 'explain -v', 'convert -o x.ndjson')
+OF_SNAPSHOTS = ('run', 'explain', 'explain --at peak', 'leaks', 'trace info', 'verify', 'report -o x.html',
+                'run --json - -v', 'explain --json -', 'explain -v', 'trace convert -o x.ndjson')
 
 
 def lines(commands: list[str]) -> list[str]:
@@ -50,12 +50,12 @@ def lines(commands: list[str]) -> list[str]:
     for p in POLICIES:
         out += [f'run -p {p} {M} --json -', f'run -p {p} -v {R}',
                 f'run -p {p} --device-bytes 2GiB {M} --steps x.csv --placements y.ndjson']
-    out += [f'convert {M} -t {form} x.out' for form in ('lines', 'object', 'fsb', 'minimalloc', 'rmm',
+    out += [f'trace convert {M} -t {form} x.out' for form in ('lines', 'object', 'fsb', 'minimalloc', 'rmm',
                                                         'snapshot', 'perfetto')]
-    out += [f'{w} {R} x.ndjson' for w in ('anonymize', 'slice --from-step 10 --to-step 500',
-                                          'shrink --device-bytes 2GiB', f'merge {M}')]
+    out += [f'{w} {R} x.ndjson' for w in ('trace anonymize', 'trace slice --from-step 10 --to-step 500',
+                                          'trace shrink --device-bytes 2GiB', f'trace merge {M}')]
     return [*out, f'diff -b baseline.json {R} -p pytorch', f'sweep {R} -p bestfit -o x.swept',
-            f'report {R} -o x.html', 'gen --list', 'gen random --events 500', 'help nothing',
+            f'report {R} -o x.html', 'trace gen --list', 'trace gen random --events 500', 'help nothing',
             "complete -- run ''"]
 
 

@@ -83,7 +83,7 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
         options = {"top": "all", **options}
     with temporary() as folder:
         path = Path(folder, "document")
-        done = call([command, json_option.format(path), *_words(options), "--", *words], chunks,
+        done = call([*command.split(), json_option.format(path), *_words(options), "--", *words], chunks,
                     (0, 1, OUT_OF_MEMORY), where, timeout)
         if not path.exists():
             raise FragsimError(f"{command}: these options leave no document", 2)
@@ -147,7 +147,7 @@ def run(trace: Trace, *, policy: str | Sequence[str] | None = None,
 
     policy: "pytorch", "bestfit:align=256", ...; alloc_conf: as in PYTORCH_ALLOC_CONF. Without
     either the trace says it. device: its bytes (24 * 2**30 or "24GiB"; 0 is unlimited) or a card
-    ("h100-80gb", see `fragsim cards`); context: bytes that the CUDA context takes of it.
+    ("h100-80gb", see `fragsim list cards`); context: bytes that the CUDA context takes of it.
     Any other option of fragsim-run(1) by its name, with _ for -: on_oom="continue", quiet=True
     (no report, and no answer in the document, which is quicker). timeout=SECONDS, of each
     function here, ends the program and raises FragsimError with status 130.
@@ -267,5 +267,5 @@ def ranks(*traces: Trace, policy: str | None = None, device: str | int | None = 
 
 
 def info(trace: Trace, **options: Option) -> Document:
-    """Describe a trace: events, devices, sizes, lives and marks: `fragsim info`."""
-    return _many("info", [trace], options)
+    """Describe a trace: events, devices, sizes, lives and marks: `fragsim trace info`."""
+    return _many("trace info", [trace], options)

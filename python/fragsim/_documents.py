@@ -35,7 +35,7 @@ class Record(dict[str, Any]):
 
 
 class Scope(Record):
-    """Which part of its program's run a recording contains: fragsim-trace(5)."""
+    """Which part of its program's run a recording contains: fragsim-lines(5)."""
 
     __slots__ = ()
 

@@ -43,25 +43,15 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-#define LINE_COMMANDS 9         /* names that fit 80 columns */
-
 static void print_commands(void)
 {
 	puts("usage: fragsim COMMAND [options] ...\n"
 	     "Simulates GPU memory allocators on recorded allocations and explains fragmentation.\n");
-	for (int group = 0; group < FRAG_GROUP_OTHER; group++) {
+	for (int group = 0; group < FRAG_GROUPS; group++) {
 		puts(frag_group_names[group]);
-		for (uint32_t i = 0; frag_commands[i]; i++)
-			if ((int)frag_commands[i]->group == group)
-				printf("  %-11s  %s\n", frag_commands[i]->name,
-				       frag_commands[i]->summary);
+		frag_commands_print((enum frag_cmd_group)group, stdout);
 	}
-	printf("\n%s", frag_group_names[FRAG_GROUP_OTHER]);
-	for (uint32_t i = 0, others = 0; frag_commands[i]; i++)
-		if (frag_commands[i]->group == FRAG_GROUP_OTHER)
-			printf("%s %s", others++ == LINE_COMMANDS ? "\n     " : "",
-			       frag_commands[i]->name);
-	puts("\n'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
+	puts("'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
 }
 
 static void exec_man(const char *option, const char *page)
@@ -96,6 +86,7 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 	char *flags[] = { name, flag, NULL }, page[64];
 	const struct help *h = own;
 	const struct frag_cmd *other;
+	int taken;
 
 	if (h->members)
 		frag_members_print(documents, stdout);
@@ -105,16 +96,17 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 	}
 	if (h->members)
 		return 0;
-	if (args->count > 1)
-		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
 	if (!args->count) {
 		print_commands();
 		return 0;
 	}
-	other = frag_command_find(args->words[0], err);
+	other = frag_command_find(args->words, (int)args->count, &taken, err);
 	if (!other)
 		return err->code;
-	snprintf(page, sizeof(page), "fragsim-%s", other->name);
+	if ((int)args->count > taken)
+		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
+	/* the page of a command has its verbs */
+	snprintf(page, sizeof(page), "fragsim-%s", args->words[0]);
 	if (frag_terminal_columns(STDOUT_FILENO) && has_page(page))
 		exec_man("--", page);
 	return frag_command_run(other, 2, flags, args->status, err);
@@ -123,7 +115,7 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 const struct frag_cmd frag_cmd_help = {
 	.name = "help",
 	.group = FRAG_GROUP_OTHER,
-	.args = "[COMMAND]",
+	.args = "[COMMAND [VERB]]",
 	.summary = "open the manual of a command, or list the commands",
 	.opts = opts,
 	.size = sizeof(struct help),

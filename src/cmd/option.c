@@ -39,6 +39,12 @@ void frag_option_note(const char *format, ...)
 static void print_help(const struct frag_cmd *cmd)
 {
 	printf("usage: fragsim %s %s\n%s\n\n", cmd->name, cmd->args, cmd->summary);
+	if (cmd->verbs) {
+		frag_commands_print(cmd->verbs, stdout);
+		printf("\n'fragsim %s VERB -h' lists options, 'fragsim help %s' opens the manual.\n",
+		       cmd->name, cmd->name);
+		return;
+	}
 	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
 		char left[64];
 

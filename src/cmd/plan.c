@@ -76,7 +76,7 @@ static const struct frag_refusal refusals[] = {
 	{ "slots !between", "--slots requires --between: the marks where periods begin and end" },
 	{ "slots check", "--slots makes a plan, and --check takes one of a trace's own buffers" },
 	{ "alone policy|alloc-conf", "--alone compares no policies, but -p or --alloc-conf names some" },
-	{ "between policy|alloc-conf", "-p and --alloc-conf are for whole traces: fragsim slice writes a"
+	{ "between policy|alloc-conf", "-p and --alloc-conf are for whole traces: fragsim trace slice writes a"
 				       " window as a trace" },
 	{ 0 },
 };

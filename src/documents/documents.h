@@ -96,7 +96,7 @@ void frag_message_write_end(struct frag_outfile *out, uint64_t more);
 int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,
 			struct frag_error *err);
 
-/* Cards, an array of const struct frag_card *, ended by NULL: fragsim-cards(1). */
+/* Cards, an array of const struct frag_card *, ended by NULL: fragsim-list(1). */
 int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err);
 
 /* What a replay has learned of a device, out of a file: see fragsim-profile(5). */

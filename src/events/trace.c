@@ -231,7 +231,7 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 /* Those that record what a program requests of PyTorch's allocator. */
 #define SNAPSHOT "torch.cuda.memory"
 #define PROFILER "torch.profiler"
-#define GENERATED "fragsim gen"  /* a scenario of ours, as PyTorch programs request */
+#define GENERATED "fragsim trace gen"  /* a scenario of ours, as PyTorch programs request */
 static const char of_npu[] = "torch.npu.memory", of_xpu[] = "torch.xpu.memory";
 static const char *const recorders[] = { "record_torch.py", "fragsim.models", SNAPSHOT, of_npu,
 					 of_xpu, PROFILER, GENERATED };

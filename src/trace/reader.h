@@ -64,7 +64,7 @@ struct frag_reading {
 };
 
 struct frag_reader {
-	const char *name;       /* as `fragsim info` says it */
+	const char *name;       /* as `fragsim trace info` says it */
 	const char *summary;    /* one line, no full stop */
 
 	/* bytes[length] and some bytes after it are 0 */

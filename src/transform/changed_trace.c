@@ -179,10 +179,10 @@ static int changed_judge(const struct frag_stage *s, struct frag_error *err)
 	char message[400];
 
 	if (c->kind == FRAG_CHANGE_WARMUP ? !s->fits : c->kind > FRAG_CHANGE_DROP && !s->at_mark)
-		return frag_fail(err, FRAG_EUSAGE, "%s: %s has no such mark; fragsim info lists"
+		return frag_fail(err, FRAG_EUSAGE, "%s: %s has no such mark; fragsim trace info lists"
 				 " them", c->text, s->path);
 	if (c->glob && !s->fits && s->ops != &frag_stage_lives)
-		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s has such a tag; fragsim info"
+		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s has such a tag; fragsim trace info"
 				 " lists the tags", c->text, s->path);
 	if (c->classes && !s->fits && s->ops != &frag_stage_lives)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s is known to be of that class;"

@@ -15,7 +15,7 @@ enum { ALIGN, KEEP };
 
 /*
  * Optional: the keys of NAME:key=value. They are parsed, range-checked, listed by
- * `fragsim policies` and shown in results from this table alone.
+ * `fragsim list policies` and shown in results from this table alone.
  */
 static const struct frag_param_spec skeleton_params[] = {
 	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,

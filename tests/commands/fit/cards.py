@@ -47,7 +47,7 @@ def check_trace(program: str, trace: Path, cards: dict) -> list:
 
 
 def check(tap: Tap, program: str) -> None:
-    _, listed = document(program, 'cards', '--json', '-')
+    _, listed = document(program, 'list', 'cards', '--json', '-')
     cards = {card['key']: card for card in listed['cards']}
     for name in NAMES:
         tap.result(f'{name}: cards, slices and copies are as runs on them',

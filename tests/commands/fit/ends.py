@@ -200,7 +200,7 @@ class Ends:
         for name, tool in (('good.gz', 'gzip'), ('good.zst', 'zstd')):
             with open(self.folder / name, 'wb') as to:
                 subprocess.run([tool, '-qc', str(self.folder / 'good')], stdout=to, check=True)
-        self.run('convert', '-q', 'good', 'good.fsb')
+        self.run('trace', 'convert', '-q', 'good', 'good.fsb')
         faults += [f'{name}: not the same' for name in ('good.gz', 'good.zst', 'good.fsb')
                    if answer(name) != wanted]
         with open(self.folder / 'good', 'rb') as text:
@@ -209,7 +209,7 @@ class Ends:
         self.tap.result(f'{command}: the same of a pipe and of every form', faults)
 
     def threads(self) -> None:
-        self.run('gen', 'training', '--layers', '3', '--iterations', '2', '-o', 'more')
+        self.run('trace', 'gen', 'training', '--layers', '3', '--iterations', '2', '-o', 'more')
         faults = []
         for args in (('fit', '--map', 'good', 'other', 'more'), ('tune', '--grid', 'short', 'more'),
                      ('tune', '--grid', 'short', '--exact', 'good', 'more'),
@@ -222,7 +222,7 @@ class Ends:
 
     def interrupted(self) -> None:
         """What is proven is printed, and nothing else."""
-        self.run('gen', 'random', '--events', str(times(30000, 200000)), '-o',
+        self.run('trace', 'gen', 'random', '--events', str(times(30000, 200000)), '-o',
                  'long')
         faults, seen = [], 0
         whole = {x: json.loads(self.run(x, '-q', '--json', '-', 'long')[1])

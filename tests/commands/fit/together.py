@@ -271,7 +271,7 @@ def check_recorded(program: str, folder: Path) -> list:
                                                       'gpt2_small_train_bs8_seq1024_ckpt')]
     most = []
     for path in paths:
-        said = json.loads(subprocess.run([program, 'info', '--json', '-', path], check=True,
+        said = json.loads(subprocess.run([program, 'trace', 'info', '--json', '-', path], check=True,
                                          capture_output=True, timeout=SECONDS).stdout)
         most.append(int(said['duration']))
 

@@ -202,7 +202,7 @@ def by_model(seed: int) -> list[str]:
     differs = same(wanted, read('out.ndjson'))
     if differs:
         return [f'seed {seed}: {words}: {differs}']
-    checked = fragsim('info', '-q', 'out.ndjson')
+    checked = fragsim('trace', 'info', '-q', 'out.ndjson')
     return [] if checked.returncode == 0 else [f'seed {seed}: {words}: {checked.stderr.decode()}']
 
 
@@ -211,7 +211,7 @@ def identities(seed: int) -> list[str]:
     rng = random.Random(seed)
     events = random_trace(rng)
     size = 1 + max((ev['size'] for ev in events if ev['op'] == 'alloc'), default=0)
-    fragsim('convert', '-q', write('in.ndjson', events), 'plain.ndjson')
+    fragsim('trace', 'convert', '-q', write('in.ndjson', events), 'plain.ndjson')
     plain = Path('plain.ndjson').read_bytes().split(b'\n', 1)[1]
     bad = []
     for words in (['--scale', '1'], ['--scale', '3/3', '--min-bytes', '7'], ['--split', size],
@@ -221,7 +221,7 @@ def identities(seed: int) -> list[str]:
         if done.returncode or Path('out.ndjson').read_bytes().split(b'\n', 1)[1] != plain:
             bad.append(f'seed {seed}: {words}: {done.returncode} {done.stderr.decode()}')
     untagged = [{k: v for k, v in ev.items() if k != 'tag'} for ev in events]
-    fragsim('convert', '-q', write('in.ndjson', untagged), 'plain.ndjson')
+    fragsim('trace', 'convert', '-q', write('in.ndjson', untagged), 'plain.ndjson')
     fragsim('predict', '-q', 'in.ndjson', '--isolate', 'by=tag', '--trace', 'out.ndjson')
     if Path('out.ndjson').read_bytes().split(b'\n', 1)[1] \
             != Path('plain.ndjson').read_bytes().split(b'\n', 1)[1]:
@@ -251,7 +251,7 @@ def sums(seed: int) -> list[str]:
 
 def steps() -> str:
     """A training of which a table can be made; in pool 7, as gen does not know pools."""
-    fragsim('gen', 'training', '--layers', '3', '--iterations', '4', '-o', 'training.ndjson')
+    fragsim('trace', 'gen', 'training', '--layers', '3', '--iterations', '4', '-o', 'training.ndjson')
     return 'training.ndjson'
 
 
@@ -367,7 +367,7 @@ def forms() -> list[str]:
     fragsim('predict', '-q', trace, '--split', '100', '--hoist', '--trace', 'out.ndjson')
     for name in ('out.json', 'out.fsb', 'out.ndjson.gz'):
         done = fragsim('predict', '-q', trace, '--split', '100', '--hoist', '--trace', name)
-        fragsim('convert', '-q', name, 'again.ndjson')
+        fragsim('trace', 'convert', '-q', name, 'again.ndjson')
         if done.returncode or Path('again.ndjson').read_bytes() != Path('out.ndjson').read_bytes():
             bad.append(f'{name}: {done.stderr.decode()}')
     done = fragsim('predict', '-q', trace, '--split', '100', '--hoist', '--trace', '-')

@@ -462,11 +462,11 @@ def forms() -> None:
     faults = []
     for name in ('o.ndjson', 'o.json', 'o.fsb', 'o.ndjson.gz', 'o.fsb.zst'):
         done = fragsim('predict', 'a=2', 'b=4', '--at', 6, '-q', '--trace', name)
-        back = fragsim('convert', '-q', name, 'back.ndjson')
+        back = fragsim('trace', 'convert', '-q', name, 'back.ndjson')
         if done.returncode or back.returncode \
                 or events_of(Path('back.ndjson')) != events_of(Path('real')):
             faults.append(f'{name}: {done.stderr.decode()}{back.stderr.decode()}')
-        for command in (('run', '-q'), ('info',), ('fit', '-q'), ('diff', '-p', 'direct', '-p',
+        for command in (('run', '-q'), ('trace', 'info'), ('fit', '-q'), ('diff', '-p', 'direct', '-p',
                                                                    'bestfit')):
             other = fragsim(*command, name)
             if other.returncode:
@@ -513,7 +513,7 @@ def recorded() -> None:
     """A recording and itself: nothing changes, whatever the number."""
     for path in sorted(TRACES.glob('*smoke*')) or sorted(TRACES.glob('*.ndjson.gz'))[:1]:
         done = fragsim('predict', f'{path}=1', f'{path}=2', '--at', 9, '-q', '--trace', 'x.ndjson')
-        wanted = fragsim('convert', '-q', path, 'y.ndjson')
+        wanted = fragsim('trace', 'convert', '-q', path, 'y.ndjson')
         same = Path('x.ndjson').read_bytes().split(b'\n', 1)[1] \
             == Path('y.ndjson').read_bytes().split(b'\n', 1)[1]
         TAP.result(f'a recorded trace and itself: {path.name}', done.returncode
@@ -579,7 +579,7 @@ def initial_blocks() -> None:
             Path(f'e{n}').write_bytes(snaps.pickled(elsewhere(n, 100 * seed + n)))
         words = [f'e{n}={n}' for n in numbers] + ['--at', '11']
         Path('e11').write_bytes(snaps.pickled(elsewhere(11, seed)))
-        fragsim('convert', '-q', 'e11', 'w.ndjson')
+        fragsim('trace', 'convert', '-q', 'e11', 'w.ndjson')
         wanted = sizes_of_events(events_of(Path('w.ndjson')))
         found = document(*words)
         if 'failed' in found or found['points'][0]['fits'][0]['requested'] != peak(wanted):

@@ -129,7 +129,7 @@ def read_back(stage):
     wrong = []
     for path in stage.files().values():
         failed = actions(path)[-1] == 'oom'
-        info = stage.call(PROGRAM, 'info', path)
+        info = stage.call(PROGRAM, 'trace', 'info', path)
         run = stage.call(PROGRAM, 'run', '-p', 'direct', '--json', '-', path)
         explain = stage.call(PROGRAM, 'explain', '-p', 'direct', path)
         if (info.returncode, run.returncode, explain.returncode) != (0, 3 if failed else 0, 0):
@@ -194,7 +194,7 @@ def check_full(stage):
     if 'which holds 3 per device, overflowed: older events were dropped with the first 2 allo' \
             not in run.stderr:
         wrong.append(run.stderr)
-    info = stage.call(PROGRAM, 'info', stage.trace.with_suffix('.pickle'))
+    info = stage.call(PROGRAM, 'trace', 'info', stage.trace.with_suffix('.pickle'))
     if 'overflowed: older events are missing, with the first 2 allocations\n' not in info.stdout:
         wrong.append(info.stdout)
     return wrong
@@ -361,7 +361,7 @@ def check_ranks(stage):
 def check_tag(stage):
     """an allocation is tagged with the program's own line"""
     stage.record('return')
-    done = stage.call(PROGRAM, 'convert', stage.trace.with_suffix('.pickle'), '-', '--to', 'lines')
+    done = stage.call(PROGRAM, 'trace', 'convert', stage.trace.with_suffix('.pickle'), '-', '--to', 'lines')
     tags = Counter(e.get('tag', '').split(':')[0] for e in map(json.loads, done.stdout.splitlines())
                    if e.get('op') == 'alloc')
     return [f'{tags} {done.stderr}'] * (tags != {'client.py': 3})

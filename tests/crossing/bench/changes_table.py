@@ -45,7 +45,7 @@ class Fragsim:
 
 def largest_iteration(fragsim: Fragsim, trace: str) -> str:
     """The mark of the kind that repeats first after which most is live at a time."""
-    events = [json.loads(x) for x in fragsim.lines("convert", "-q", trace, "-")]
+    events = [json.loads(x) for x in fragsim.lines("trace", "convert", "-q", trace, "-")]
     names = [ev["name"] for ev in events if ev.get("op") == "mark"]
     kinds = [re.sub("[0-9]+", "#", x) for x in names]
     own = next((x for x in kinds if kinds.count(x) > 1), None)

@@ -67,20 +67,20 @@ def holes(n: int, size: int = 12 * MIB, more: str = '') -> Iterator[str]:
 
 
 def info_numbers(_: str, n: int) -> tuple[str, ...]:
-    return 'info', trace(churn(n))
+    return 'trace', 'info', trace(churn(n))
 
 
 def info_addresses(_: str, n: int) -> tuple[str, ...]:
     """As a log of pointers has them: far apart, and in no order."""
-    return 'info', trace(churn(n, lambda i: (i * 2654435761 % (1 << 32)) * 512))
+    return 'trace', 'info', trace(churn(n, lambda i: (i * 2654435761 % (1 << 32)) * 512))
 
 
 def info_words(_: str, n: int) -> tuple[str, ...]:
-    return 'info', trace(churn(n, lambda i: f'"block {i}"'))
+    return 'trace', 'info', trace(churn(n, lambda i: f'"block {i}"'))
 
 
 def info_tags(_: str, n: int) -> tuple[str, ...]:
-    return 'info', trace(alloc(i, MIB, f',"tag":"t{i}"') for i in range(n))
+    return 'trace', 'info', trace(alloc(i, MIB, f',"tag":"t{i}"') for i in range(n))
 
 
 def run_tags(_: str, n: int) -> tuple[str, ...]:
@@ -313,7 +313,7 @@ def diff_blocks(_: str, n: int) -> tuple[str, ...]:
 
 def slice_blocks(_: str, n: int) -> tuple[str, ...]:
     """All of them live where it begins."""
-    return 'slice', '-q', '--from-step', str(n), trace(churn(n)), 'o.ndjson'
+    return 'trace', 'slice', '-q', '--from-step', str(n), trace(churn(n)), 'o.ndjson'
 
 
 def slice_pending(_: str, n: int) -> tuple[str, ...]:
@@ -324,18 +324,18 @@ def slice_pending(_: str, n: int) -> tuple[str, ...]:
         for i in range(n):
             yield free(i)
         yield op('sync')
-    return 'slice', '-q', '--from-step', str(3 * n), trace(events()), 'o.ndjson'
+    return 'trace', 'slice', '-q', '--from-step', str(3 * n), trace(events()), 'o.ndjson'
 
 
 def merge_blocks(_: str, n: int) -> tuple[str, ...]:
     files = [trace(churn(n // 4, more=',"t":%d' % k), name=f't{k}') for k in range(4)]
-    return 'merge', '-q', *files, 'o.ndjson'
+    return 'trace', 'merge', '-q', *files, 'o.ndjson'
 
 
 def merge_ranks(_: str, n: int) -> tuple[str, ...]:
     files = [trace((alloc(j, MIB, f',"t":{j}') for j in range(1000)), name=f't{k}')
              for k in range(n)]
-    return 'merge', '-q', *files, 'o.ndjson'
+    return 'trace', 'merge', '-q', *files, 'o.ndjson'
 
 
 def shrink_over(_: str, n: int) -> tuple[str, ...]:
@@ -346,11 +346,11 @@ def shrink_over(_: str, n: int) -> tuple[str, ...]:
         for i in range(64, 64 + n):
             yield alloc(i) + free(i)
         yield alloc(64 + n, 4 * MIB)
-    return 'shrink', '-q', trace(events(), 66 * MIB), 'o.ndjson'
+    return 'trace', 'shrink', '-q', trace(events(), 66 * MIB), 'o.ndjson'
 
 
 def shrink_all(_: str, n: int) -> tuple[str, ...]:
-    return 'shrink', '-q', '--tries', '1000000', trace(
+    return 'trace', 'shrink', '-q', '--tries', '1000000', trace(
         (alloc(i, 2 * MIB) for i in range(n)), (n - 1) * 2 * MIB), 'o.ndjson'
 
 
@@ -358,26 +358,26 @@ def anonymize(_: str, n: int) -> tuple[str, ...]:
     def events() -> Iterator[str]:
         for i, event in enumerate(churn(n, lambda i: f'"block {i}"')):
             yield event.replace('}', f',"tag":"layer {i}"}}') if 'alloc' in event else event
-    return 'anonymize', '-q', trace(events()), 'o.ndjson'
+    return 'trace', 'anonymize', '-q', trace(events()), 'o.ndjson'
 
 
 def convert(form: str) -> Callable[[str, int], tuple[str, ...]]:
     def make(_: str, n: int) -> tuple[str, ...]:
-        return 'convert', '-q', '--to', form, trace(churn(n)), 'o'
+        return 'trace', 'convert', '-q', '--to', form, trace(churn(n)), 'o'
     return make
 
 
 def convert_from(form: str) -> Callable[[str, int], tuple[str, ...]]:
     def make(program: str, n: int) -> tuple[str, ...]:
         subprocess.run([program, *convert(form)(program, n)], check=True)
-        return 'convert', '-q', '--to', 'lines', 'o', 'o.ndjson'
+        return 'trace', 'convert', '-q', '--to', 'lines', 'o', 'o.ndjson'
     return make
 
 
 def export(form: str, events: Callable[[int], Iterable[str]]
            ) -> Callable[[str, int], tuple[str, ...]]:
     def make(_: str, n: int) -> tuple[str, ...]:
-        return 'convert', '-q', '-p', 'pytorch', '--to', form, trace(events(n)), 'o'
+        return 'trace', 'convert', '-q', '-p', 'pytorch', '--to', form, trace(events(n)), 'o'
     return make
 
 
@@ -457,9 +457,9 @@ CASES = (
     Case('snapshot written, live blocks', export('snapshot', churn)),
     Case('snapshot written, free blocks', export('snapshot', holes)),
     Case('snapshot written, tags', export('snapshot', tagged)),
-    Case('snapshot read, live blocks', of_snapshot('info', churn)),
-    Case('snapshot read, free blocks', of_snapshot('info', holes)),
-    Case('snapshot read, frames', of_snapshot('info', tagged)),
+    Case('snapshot read, live blocks', of_snapshot('trace info', churn)),
+    Case('snapshot read, free blocks', of_snapshot('trace info', holes)),
+    Case('snapshot read, frames', of_snapshot('trace info', tagged)),
     Case('snapshot run, live blocks', of_snapshot('run -q', churn)),
     Case('verify, live blocks', of_snapshot('verify -q', churn)),
     Case('verify, free blocks', of_snapshot('verify -q', holes)),

@@ -4,7 +4,7 @@
     tune_tomorrow.py [options] GROUP...
 
 A GROUP is several runs of one program: a folder of traces, as of record_torch.py with several
---seed, or a scenario of fragsim gen, `gen:training --jitter 40`, which is made with each of
+--seed, or a scenario of fragsim trace gen, `gen:training --jitter 40`, which is made with each of
 --seeds. The setting that fragsim tune finds on each trace is tried on each other one of its group,
 and so is the one that it finds on all others together. Printed is how much more device it needs
 there than the best that tune finds for that trace itself, and how often a device that is larger
@@ -64,7 +64,7 @@ class Fragsim:
         return done.returncode == 0
 
     def generate(self, scenario: str, seed: int, to: Path) -> None:
-        subprocess.run([self.path, "gen", *shlex.split(scenario), "--seed", str(seed), "-o",
+        subprocess.run([self.path, "trace", "gen", *shlex.split(scenario), "--seed", str(seed), "-o",
                         str(to)], check=True)
 
 

@@ -81,8 +81,8 @@ def commands(name: str) -> list[tuple[str, ...]]:
         ('tune', *short, '--device-bytes', '1GiB', name),
         ('predict', *short, '--scale', '2', name), ('predict', *short, '--split', '512', name),
         ('predict', *short, f'{name}=1', f'{name}=2', '--at', '4'),
-        ('shrink', *short, '-p', 'pytorch', '--device-bytes', '8MiB', name, 'out.ndjson'),
-        ('info', name), ('leaks', name),
+        ('trace', 'shrink', *short, '-p', 'pytorch', '--device-bytes', '8MiB', name, 'out.ndjson'),
+        ('trace', 'info', name), ('leaks', name),
     ]
 
 
@@ -115,7 +115,7 @@ def check_json() -> None:
             for _ in range(6000):
                 file.write(item * 1000)
             file.write(item[:-1] + b']]}')
-        took = kilobytes('info', 'values.json.gz')
+        took = kilobytes('trace', 'info', 'values.json.gz')
         TAP.ok(took * 1024 < 10 * 6000000 * len(item), f'JSON of {name}: memory', f'{took} KB')
 
 
@@ -177,7 +177,7 @@ def check_words() -> None:
     done = run('fit', '-q', '--time', '0s', '--fail-if', 'smallest > 1TiB', 'lone')
     TAP.ok(done.returncode == 1 and 'smallest' in done.stderr, 'a gate does not pass unproven',
            done.stderr)
-    done = run('shrink', '--time', '0s', '-p', 'bestfit', 'lone', 'less.ndjson')
+    done = run('trace', 'shrink', '--time', '0s', '-p', 'bestfit', 'lone', 'less.ndjson')
     TAP.ok(done.returncode == 0 and 'larger --time' in done.stderr, 'shrink: a warning says so',
            done.stderr)
     TAP.ok(run('run', '-q', '-p', 'bestfit', 'less.ndjson').returncode == 3, 'shrink: the rest still fails')

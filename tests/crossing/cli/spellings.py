@@ -49,7 +49,7 @@ def the_trace_itself(folder, other):
     lay_out(folder)
     (folder / 'file').write_text(HEADER % '' + '{"op":"mark","name":"m"}\n')
     before = (folder / 'file').read_bytes()
-    for command in (('run', '-q', '--json', other, 'file'), ('info', '--json', other, 'file'),
+    for command in (('run', '-q', '--json', other, 'file'), ('trace', 'info', '--json', other, 'file'),
                     ('diff', '-q', '-p', 'bestfit', '-o', other, 'file')):
         out = run(folder, *command)
         equal((out.status, out.out), (2, b''), f'status and output of {command}')

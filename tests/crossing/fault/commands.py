@@ -65,7 +65,7 @@ ENDS = {'alloc': (6, NOMEM), 'read': (4, ('Input/output error',)), 'write': (6, 
         'thread': (3, ()), 'shrink': (4, ('',)), 'garble': (4, ('',)),
         'once': (130, ()), 'twice': (130, ())}
 # what happens to the input, not to the program
-SPOILS = ('shrink', 'garble')
+SPOILS = ('trace', 'shrink', 'garble')
 # the second SIGINT ends the program by itself
 SIGNALS = {'once': (130,), 'twice': (130, -2)}
 EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
@@ -163,24 +163,24 @@ SWEPT = ('-p', 'buddy', '-p', 'pytorch:max_split_size_mb=20', '--device-bytes', 
          'trace.ndjson')
 COMMANDS = [
     *[scene for form in ('lines', 'object', 'fsb')
-      for scene in each(('convert', '-q', '-t', form, 'trace.ndjson', 'o.out'), FILES, ('o.out',))],
+      for scene in each(('trace', 'convert', '-q', '-t', form, 'trace.ndjson', 'o.out'), FILES, ('o.out',))],
     *[scene for form in ('rmm', 'minimalloc')
-      for scene in each(('convert', '-q', '-t', form, 'simple.ndjson', 'o.out'), FILES,
+      for scene in each(('trace', 'convert', '-q', '-t', form, 'simple.ndjson', 'o.out'), FILES,
                         ('o.out',))],
     *[scene for packed in ('o.ndjson.gz', 'o.ndjson.zst', 'o.fsb')
-      for scene in each(('convert', '-q', 'trace.ndjson', packed), 'alloc write', (packed,))],
+      for scene in each(('trace', 'convert', '-q', 'trace.ndjson', packed), 'alloc write', (packed,))],
     *[scene for source in ('trace.fsb', 'rmm.csv', 'mini.csv', 'kineto.json', 'xla.hlo.pb',
                            'snap.pickle', 'snap.json', 'snap.html', 'timeline.json')
-      for scene in each(('convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
+      for scene in each(('trace', 'convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
     *[scene for form, policy in (('snapshot', 'pytorch'), ('perfetto', 'buddy'))
-      for scene in each(('convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
+      for scene in each(('trace', 'convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
                          'trace.ndjson', 'o.out'), 'alloc write open rename', ('o.out',))],
     # SQLite writes by pwrite()
-    *each(('convert', '-q', '-t', 'sqlite', '-p', 'direct', '--on-oom', 'continue', 'trace.ndjson',
+    *each(('trace', 'convert', '-q', '-t', 'sqlite', '-p', 'direct', '--on-oom', 'continue', 'trace.ndjson',
            'o.out'), 'alloc open rename', ('o.out',)),
-    *each(('slice', '-q', '--from-step', '3', '--to-step', '8', 'trace.ndjson', 'o.ndjson'), FILES,
+    *each(('trace', 'slice', '-q', '--from-step', '3', '--to-step', '8', 'trace.ndjson', 'o.ndjson'), FILES,
           ('o.ndjson',)),
-    *each(('slice', '-q', '--from-mark', 'middle', '--device', '1', 'trace.ndjson', 'o.fsb'),
+    *each(('trace', 'slice', '-q', '--from-mark', 'middle', '--device', '1', 'trace.ndjson', 'o.fsb'),
           'alloc write', ('o.fsb',)),
     *each(('predict', '-q', '--threads', '1', '--at', '5', '--largest', '--device-bytes', '64MiB',
            '--up-to', '6', '--json', 'o.json', '--trace', 'o.ndjson', 'trace.ndjson=2', 'trace.ndjson=4'),
@@ -198,9 +198,9 @@ COMMANDS = [
           'alloc read sync open rename', ('o.html',)),
     *each(('report', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
            'trace.ndjson'), 'alloc sync open rename', ('o.html', 'o.svg'), 'report'),
-    *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
-    *each(('merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
-    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('trace', 'anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('trace', 'merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('fit', '-q', '--map', '--threads', '1', '-p', 'bestfit', '-p',
            'pytorch:expandable_segments=true', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson'),
           'alloc read sync open rename', ('o.json',), 'fit'),
@@ -237,16 +237,16 @@ COMMANDS = [
            'trace.ndjson'), 'alloc read write sync open', name='sweep', folder='fresh'),
     *each(('sweep', *SWEPT, '-q', '--plan', 'parallel', '-o', '.'), 'alloc read',
           name='the plan of a sweep'),
-    *each(('info', 'trace.ndjson'), 'alloc read'),
-    *each(('info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
+    *each(('trace', 'info', 'trace.ndjson'), 'alloc read'),
+    *each(('trace', 'info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
     *each(('verify', '-q', 'snap.pickle'), 'alloc read'),
     *each(('explain', 'log'), 'alloc read'),
     *each(('explain', '-q', '--json', 'o.json', 'log'), FILES, ('o.json',)),
-    *each(('policies', '--json', 'o.json'), 'alloc write open rename', ('o.json',)),
-    *each(('gen', 'pipeline', '--layers', '2', '--stages', '2', '--iterations', '1', '-o',
+    *each(('list', 'policies', '--json', 'o.json'), 'alloc write open rename', ('o.json',)),
+    *each(('trace', 'gen', 'pipeline', '--layers', '2', '--stages', '2', '--iterations', '1', '-o',
            'o.ndjson'), 'alloc write open rename',
           ('o.ndjson',)),
-    *each(('gen', 'training', '--layers', '1', '--iterations', '1', '--object'), 'alloc write'),
+    *each(('trace', 'gen', 'training', '--layers', '1', '--iterations', '1', '--object'), 'alloc write'),
     *each(('replay', '-q', '--verify', '-p', 'pytorch', '--steps', 's.csv', '--placements',
            'p.ndjson', '--json', 'r.json', '-d', '0', '-d', '1', 'trace.ndjson'),
           'alloc read write open rename',
@@ -263,34 +263,34 @@ COMMANDS = [
 SPOILED = [
     *[scene for source in ('long.ndjson', 'long.gz', 'object.json', 'trace.ndjson', 'trace.fsb',
                            'mini.csv', 'kineto.json', 'snap.pickle', 'snap.json', 'snap.html', 'timeline.json')
-      for scene in each(('convert', '-q', source, 'o.ndjson'), 'shrink garble', ('o.ndjson',))],
+      for scene in each(('trace', 'convert', '-q', source, 'o.ndjson'), 'shrink garble', ('o.ndjson',))],
     # half a log of RMM is a log
-    *each(('convert', '-q', 'rmm.csv', 'o.ndjson'), 'garble', ('o.ndjson',)),
+    *each(('trace', 'convert', '-q', 'rmm.csv', 'o.ndjson'), 'garble', ('o.ndjson',)),
     *each(('run', '-q', '-p', 'buddy', '--steps', 's.csv', '--json', 'r.json', 'long.ndjson'),
           'shrink garble', ('s.csv', 'r.json')),
     *each(('diff', '-q', '-p', 'buddy', '-o', 'text:o.txt', 'long.ndjson', 'object.json'),
           'shrink garble', ('o.txt',)),
     *each(('diff', '-q', '-o', 'text:o.txt', 'base.json', 'new.json'), 'shrink garble',
           ('o.txt',)),
-    *each(('merge', '-q', 'long.ndjson', 'trace.ndjson', 'o.ndjson'), 'shrink garble',
+    *each(('trace', 'merge', '-q', 'long.ndjson', 'trace.ndjson', 'o.ndjson'), 'shrink garble',
           ('o.ndjson',)),
-    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'shrink garble', ('o.ndjson',)),
+    *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'shrink garble', ('o.ndjson',)),
 ]
 # a run writes what there is; what makes a file makes the whole of it, or nothing
 INTERRUPTED = [
-    *each(('convert', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
-    *each(('convert', '-q', 'snap.pickle', 'o.fsb'), 'once twice', ('o.fsb',)),
-    *each(('slice', '-q', '--from-step', '20000', 'long.ndjson', 'o.ndjson'), 'once twice',
+    *each(('trace', 'convert', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('trace', 'convert', '-q', 'snap.pickle', 'o.fsb'), 'once twice', ('o.fsb',)),
+    *each(('trace', 'slice', '-q', '--from-step', '20000', 'long.ndjson', 'o.ndjson'), 'once twice',
           ('o.ndjson',)),
-    *each(('anonymize', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
-    *each(('merge', '-q', 'trace.ndjson', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
-    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('trace', 'anonymize', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('trace', 'merge', '-q', 'trace.ndjson', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
     *each(('predict', '-q', '--at', '5', '--trace', 'o.ndjson', 'long.ndjson=2', 'long.ndjson=3'),
           'once twice', ('o.ndjson',)),
     *each(('predict', '-q', '--hoist', '--trace', 'o.ndjson', 'long.ndjson'), 'once twice',
           ('o.ndjson',)),
-    *each(('info', '-q', '--json', 'o.json', 'long.ndjson'), 'once twice', ('o.json',)),
-    *each(('gen', 'training', '--layers', '1', '--iterations', '5', '-o', 'o.ndjson'),
+    *each(('trace', 'info', '-q', '--json', 'o.json', 'long.ndjson'), 'once twice', ('o.json',)),
+    *each(('trace', 'gen', 'training', '--layers', '1', '--iterations', '5', '-o', 'o.ndjson'),
           'once twice', ('o.ndjson',)),
     *each(('diff', '-b', 'made.json', '--update-baseline', '-p', 'buddy', '-q', 'long.ndjson',
            'object.json'), 'once twice', ('made.json',)),
@@ -301,14 +301,14 @@ def of_form(source: str) -> list:
     """Each allocation of the reader, of tags and stacks, and of the largest answers."""
     rest = ('--threads', '1', source)
     scenes = [Scene(f'allocation in convert of {source}', 'alloc',
-                    ('convert', '-q', '--stacks', 'all', source, 'o.fsb'), ('o.fsb',), every=True)]
+                    ('trace', 'convert', '-q', '--stacks', 'all', source, 'o.fsb'), ('o.fsb',), every=True)]
     if source.endswith('.sqlite'):
         return scenes           # SQLite makes thousands, the same ones for each command
     return scenes + [Scene(f'allocation in {command[0]} of {source}', 'alloc', command, (output,), fine, every=True)
                      for command, output, fine in (
         (('run', '-q', '-p', 'bestfit', '--on-oom', 'continue', '--stacks', 'all', '--json', 'o.json', *rest),
          'o.json', samples.STATUS.get(source, 0)),
-        (('info', '-q', '--json', 'o.json', source), 'o.json', 0),
+        (('trace', 'info', '-q', '--json', 'o.json', source), 'o.json', 0),
         (('explain', '-q', '--json', 'o.json', *rest), 'o.json', 0),
         (('report', '-q', '-o', 'o.html', *rest), 'o.html', 0))]
 
@@ -320,10 +320,10 @@ FORMS += [Scene(f'allocation in {name}', 'alloc', command, (output,), every=True
     ('explain of a log', 'o.json', ('explain', '-q', '--json', 'o.json', 'log')),
     ('explain of a folder of ranks', 'o.json', ('explain', '-q', '--threads', '1', '--json', 'o.json', 'ranks')),
     ('ranks of a folder', 'o.json', ('ranks', '-q', '--threads', '1', '--json', 'o.json', 'ranks')),
-    ('convert of a beginning', 'o.fsb', ('convert', '-q', 'begun.ndjson', 'o.fsb')),
-    ('slice of a beginning', 'o.ndjson', ('slice', '-q', '--device', '0', 'begun.fsb', 'o.ndjson')),
-    ('merge of beginnings', 'o.ndjson', ('merge', '-q', 'begun.ndjson', 'begun.fsb', 'o.ndjson')),
-    ('anonymize of a beginning', 'o.ndjson', ('anonymize', '-q', 'begun.fsb', 'o.ndjson')),
+    ('convert of a beginning', 'o.fsb', ('trace', 'convert', '-q', 'begun.ndjson', 'o.fsb')),
+    ('slice of a beginning', 'o.ndjson', ('trace', 'slice', '-q', '--device', '0', 'begun.fsb', 'o.ndjson')),
+    ('merge of beginnings', 'o.ndjson', ('trace', 'merge', '-q', 'begun.ndjson', 'begun.fsb', 'o.ndjson')),
+    ('anonymize of a beginning', 'o.ndjson', ('trace', 'anonymize', '-q', 'begun.fsb', 'o.ndjson')),
     ('a check of a plan', 'o.json', ('plan', '-q', '--check', 'done.plan', '--json', 'o.json', 'trace.ndjson')),
     ('a check of a plan in CSV', 'o.json',
      ('plan', '-q', '--check', 'done.csv', '--json', 'o.json', 'simple.ndjson')))]
@@ -347,6 +347,6 @@ def write_inputs(folder: Path, program: str) -> None:
     (folder / 'ranks').mkdir()
     for rank in range(2):
         shutil.copy(folder / 'snap.pickle', folder / 'ranks' / f'rank{rank}.pickle')
-    for words in (('convert', 'snap.pickle', 'begun.ndjson'), ('convert', 'snap.pickle', 'begun.fsb'),
+    for words in (('trace', 'convert', 'snap.pickle', 'begun.ndjson'), ('trace', 'convert', 'snap.pickle', 'begun.fsb'),
                   ('plan', '-o', 'done.plan', 'trace.ndjson'), ('plan', '-o', 'done.csv', 'simple.ndjson')):
         subprocess.run([program, words[0], '-q', *words[1:]], cwd=folder, check=True)

@@ -22,13 +22,13 @@ GROWS = {'leak': True, 'grows': True, 'none': False, 'unknown': None}
 COMMANDS = {
     'fit': ('fit',), 'tune': ('tune', '--time', '1s'), 'plan': ('plan', '--time', '1s'),
     'run': ('run',), 'run of two policies': ('run', '-p', 'pytorch', '-p', 'bestfit'),
-    'explain': ('explain',), 'info': ('info',),
+    'explain': ('explain',), 'info': ('trace', 'info'),
     'predict': ('predict', '--hoist'), 'ranks': ('ranks',),
 }
 
 
 def document(*args: str, data: bytes | None = None) -> dict:
-    done = subprocess.run([PROGRAM, args[0], '-q', '--json', '-', *args[1:]], check=False,
+    done = subprocess.run([PROGRAM, *args, '-q', '--json', '-'], check=False,
                           capture_output=True, input=data or b'')
     assert done.returncode in (0, 1, 3), (args, done.returncode, done.stderr)
     return json.loads(done.stdout)
@@ -55,7 +55,7 @@ def check(name: str, path: str) -> object:
     verdict = document('leaks', path)['verdict']
     faults = []
     for command, args in COMMANDS.items():
-        got = said(args[0], path, *args[1:])
+        got = said(*args, path)
         if got != {GROWS[verdict]}:
             faults.append(f'{command}: {got}')
     got = said('diff', path, path)
@@ -114,7 +114,7 @@ def check_left_out(path: Path) -> None:
 def check_forms(path: Path) -> None:
     for form in ('ndjson', 'fsb'):
         for stacks in ('all', 'top', 'none'):
-            subprocess.run([PROGRAM, 'convert', '-q', '--stacks', stacks, path, f'x.{form}'],
+            subprocess.run([PROGRAM, 'trace', 'convert', '-q', '--stacks', stacks, path, f'x.{form}'],
                            check=True)
             check(f'{path.name} as {form} with stacks {stacks}', f'x.{form}')
 

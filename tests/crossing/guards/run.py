@@ -130,7 +130,7 @@ def update_baseline(c: Copy) -> None:
     c.does('build/fragsim', 'diff', '-q', '-b', 'traces/baseline.json', '--update-baseline', *policies)
 
 
-LIST = ('policies', '--json', '-')
+LIST = ('list', 'policies', '--json', '-')
 
 
 def add_field(c: Copy) -> None:

@@ -1,4 +1,4 @@
-"""cases_bad.py - malformed traces, clause by clause of "Bad input" in fragsim-trace(5)."""
+"""cases_bad.py - malformed traces, clause by clause of "Bad input" in fragsim-lines(5)."""
 
 import re
 from dataclasses import replace

@@ -112,7 +112,7 @@ def real(tap: Tap, name: str, at: str, seed: int) -> None:
     database('b', as_events(segments + after, first) + with_others(outside, first),
              strings=STRINGS, CUPTI_ACTIVITY_KIND_RUNTIME=RUNTIME, CUDA_CALLCHAINS=CHAINS)
     got, step, told = explained(path, 'b', '--at', at)
-    lines = fragsim('convert', '-q', path, '-').stdout.splitlines()
+    lines = fragsim('trace', 'convert', '-q', path, '-').stdout.splitlines()
     now = json.loads(lines[1 + step])['t'] if step + 1 < len(lines) else last
     there, wanted = live(segments, now), Counter()
     count: Counter = Counter()

@@ -1,4 +1,4 @@
-/* slice.c - fragsim slice: writes a window of a trace as a separate trace. */
+/* trace_slice.c - fragsim trace slice: writes a window of a trace as a separate trace. */
 #include <inttypes.h>
 
 #include "base/atomic_file.h"
@@ -115,7 +115,7 @@ static int event(void *ctx, struct frag_sink *sink, const struct frag_record *re
 static int no_such(const struct frag_slice_place *place, const char *which, struct frag_error *err)
 {
 	if (place->kind == FRAG_PLACE_MARK)
-		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s; fragsim info"
+		return frag_fail(err, FRAG_EUSAGE, "--%s-mark: no mark \"%.100s\"%s; fragsim trace info"
 				 " lists them", which, place->mark,
 				 *which == 't' ? " after the beginning" : "");
 	if (place->kind == FRAG_PLACE_STEP)
@@ -178,9 +178,9 @@ static void slice_fini(void *own)
 	frag_beginning_fini(&s->beginning);
 }
 
-const struct frag_cmd frag_cmd_slice = {
-	.name = "slice",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_trace_slice = {
+	.name = "trace slice",
+	.group = FRAG_GROUP_TRACE,
 	.args = "[options] IN OUT",
 	.summary = "write a window of a trace",
 	.opts = opts,

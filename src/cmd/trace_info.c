@@ -1,4 +1,4 @@
-/* info.c - fragsim info: what a trace is. */
+/* trace_info.c - fragsim trace info: what a trace is. */
 #include <stdio.h>
 
 #include "cmd/command.h"
@@ -122,9 +122,9 @@ static int info_exec(void *own, struct frag_args *args, struct frag_error *err)
 	return info_report(own, args->words[0], err);
 }
 
-const struct frag_cmd frag_cmd_info = {
-	.name = "info",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_trace_info = {
+	.name = "trace info",
+	.group = FRAG_GROUP_TRACE,
 	.args = "[options] TRACE",
 	.summary = "describe a trace",
 	.opts = opts,

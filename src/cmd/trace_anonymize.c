@@ -1,4 +1,4 @@
-/* anonymize.c - fragsim anonymize: a trace without the names that the program chose. */
+/* trace_anonymize.c - fragsim trace anonymize: a trace without the names that the program chose. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,9 +134,9 @@ static int anonymize_exec(void *own, struct frag_args *args, struct frag_error *
 	return rc;
 }
 
-const struct frag_cmd frag_cmd_anonymize = {
-	.name = "anonymize",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_trace_anonymize = {
+	.name = "trace anonymize",
+	.group = FRAG_GROUP_TRACE,
 	.args = "[options] IN OUT",
 	.summary = "write a trace without the program's own words",
 	.opts = opts,

@@ -1,4 +1,4 @@
-/* shrink.c - fragsim shrink: finds the smallest part of a trace that still has the OOM. */
+/* trace_shrink.c - fragsim trace shrink: finds the smallest part of a trace that still has the OOM. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,9 +161,9 @@ static void shrink_fini(void *own)
 	free(s->mark);
 }
 
-const struct frag_cmd frag_cmd_shrink = {
-	.name = "shrink",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_trace_shrink = {
+	.name = "trace shrink",
+	.group = FRAG_GROUP_TRACE,
 	.args = "[options] IN OUT",
 	.summary = "reduce a trace to what still runs out of memory",
 	.opts = opts,

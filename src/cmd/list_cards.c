@@ -1,4 +1,4 @@
-/* cards.c - fragsim cards: the GPUs that --device knows. */
+/* list_cards.c - fragsim list cards: the GPUs that --device knows. */
 #include <stdlib.h>
 
 #include "cmd/command.h"
@@ -54,9 +54,9 @@ static int cards_exec(void *own, struct frag_args *args, struct frag_error *err)
 	return rc;
 }
 
-const struct frag_cmd frag_cmd_cards = {
-	.name = "cards",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_list_cards = {
+	.name = "list cards",
+	.group = FRAG_GROUP_LIST,
 	.args = "[options] [CARD ...]",
 	.summary = "list GPUs and MIG slices with the memory that their driver reports",
 	.opts = opts,

@@ -1,4 +1,4 @@
-/* trace_info.c - what a trace contains, and what the snapshot that it was read from says. */
+/* info_answer.c - what a trace contains, and what the snapshot that it was read from says. */
 #include "answers/report.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* merge.c - fragsim merge: the traces of several ranks as one of several devices. */
+/* trace_merge.c - fragsim trace merge: the traces of several ranks as one of several devices. */
 #include <stdlib.h>
 
 #include "cmd/transform_trace.h"
@@ -109,9 +109,9 @@ static int merge_exec(void *own, struct frag_args *args, struct frag_error *err)
 	return frag_or_interrupted(rc, err);
 }
 
-const struct frag_cmd frag_cmd_merge = {
-	.name = "merge",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_trace_merge = {
+	.name = "trace merge",
+	.group = FRAG_GROUP_TRACE,
 	.args = "[options] IN... OUT",
 	.summary = "write the traces of several ranks as one",
 	.opts = opts,

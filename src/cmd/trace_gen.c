@@ -1,5 +1,5 @@
 /*
- * gen.c - fragsim gen: writes the trace of a scenario.
+ * trace_gen.c - fragsim trace gen: writes the trace of a scenario.
  *
  * The options are the command's own and the scenario's, in one table, so the
  * scenario's name is searched for first.
@@ -142,7 +142,7 @@ static int no_scenario(const char *name, struct frag_error *err)
 
 	for (uint32_t i = 0; all[i]; i++)
 		frag_near_offer(&near, all[i]->name);
-	return frag_fail(err, FRAG_EUSAGE, "no scenario \"%.60s\";%s fragsim gen --list lists them",
+	return frag_fail(err, FRAG_EUSAGE, "no scenario \"%.60s\";%s fragsim trace gen --list lists them",
 			 name, frag_near_hint(&near, "", hint));
 }
 
@@ -169,7 +169,7 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 		gen.scenario = frag_scenario_find(argv[at]);
 		if (!gen.scenario)
 			return no_scenario(argv[at], err);
-		snprintf(name, sizeof(name), "gen %s", gen.scenario->name);
+		snprintf(name, sizeof(name), "trace gen %s", gen.scenario->name);
 		own.name = name;
 		own.args = "[options]";
 		own.summary = gen.scenario->summary;
@@ -192,9 +192,9 @@ static int gen_exec(const struct frag_cmd *cmd, int argc, char **argv, int *stat
 	return rc == -FRAG_EPIPE ? 0 : rc;
 }
 
-const struct frag_cmd frag_cmd_gen = {
-	.name = "gen",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_trace_gen = {
+	.name = "trace gen",
+	.group = FRAG_GROUP_TRACE,
 	.args = "SCENARIO [options]",
 	.summary = "write the trace of a scenario",
 	.opts = own_opts,

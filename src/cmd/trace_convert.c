@@ -1,4 +1,4 @@
-/* convert.c - fragsim convert: writes a trace, or a run of it, in another form. */
+/* trace_convert.c - fragsim trace convert: writes a trace, or a run of it, in another form. */
 #include <string.h>
 
 #include "base/parse.h"
@@ -220,9 +220,9 @@ static int convert_exec(void *own, struct frag_args *args, struct frag_error *er
 	return rc ? rc : export_run(c, from, to, err);
 }
 
-const struct frag_cmd frag_cmd_convert = {
-	.name = "convert",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_trace_convert = {
+	.name = "trace convert",
+	.group = FRAG_GROUP_TRACE,
 	.args = "[options] IN OUT",
 	.summary = "write a trace, or a run of it, in another form",
 	.opts = opts,

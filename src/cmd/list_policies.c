@@ -1,4 +1,4 @@
-/* policies.c - fragsim policies: lists the policies and their parameters. */
+/* list_policies.c - fragsim list policies: lists the policies and their parameters. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,9 +63,9 @@ static int policies_exec(void *own, struct frag_args *args, struct frag_error *e
 	return rc;
 }
 
-const struct frag_cmd frag_cmd_policies = {
-	.name = "policies",
-	.group = FRAG_GROUP_OTHER,
+const struct frag_cmd frag_cmd_list_policies = {
+	.name = "list policies",
+	.group = FRAG_GROUP_LIST,
 	.args = "[options] [NAME ...]",
 	.summary = "list the allocation policies and their keys",
 	.opts = opts,
