@@ -210,6 +210,8 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
 	case FRAG_TYPE_FRAMES:
+	case FRAG_TYPE_SIZE:
+	case FRAG_TYPE_VALUE:
 	case FRAG_TYPE_RANGE:
 	case FRAG_TYPE_VALUES:
 	case FRAG_TYPE_MEMBERS:

@@ -87,7 +87,7 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
  */
 int frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out,
 		       struct frag_error *err);
-extern const struct frag_document_type frag_message_document;
+extern const struct frag_document_type frag_message_document, frag_trace_document;
 
 /* Ends the document of one message or more; more: the number of messages that it omits. */
 void frag_message_write_end(struct frag_outfile *out, uint64_t more);

@@ -163,6 +163,8 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
 	case FRAG_TYPE_FIGURE:
+	case FRAG_TYPE_SIZE:
+	case FRAG_TYPE_VALUE:
 	case FRAG_TYPE_RANGE:
 	case FRAG_TYPE_VALUES:
 	case FRAG_TYPE_MEMBERS:

@@ -39,6 +39,8 @@ enum frag_field_type {
 	FRAG_TYPE_TEXT,              /* a C string */
 	FRAG_TYPE_TEXT_JSON,         /* a string that is JSON text already */
 	FRAG_TYPE_ID,                /* JSON text of a trace's handle: a number or a string */
+	FRAG_TYPE_SIZE,              /* of a document that is read: bytes, or a text such as 512MiB */
+	FRAG_TYPE_VALUE,             /* likewise: a number or a text */
 	FRAG_TYPE_FIGURE,            /* text of a column alone, which has a number */
 	FRAG_TYPE_WORD,              /* one of the field's words */
 	FRAG_TYPE_CONTENT,           /* a hash, as 16 hexadecimal digits */
@@ -113,14 +115,15 @@ struct frag_field {
 	/* of a list that is cut: is element i among the n that are shown? NULL: the first n are */
 	bool (*shows)(const void *of, uint32_t i, uint32_t n);
 	void (*put)(struct frag_node_ref in, const void *of);   /* of FRAG_TYPE_MAP */
-	const char *members;            /* of FRAG_TYPE_MAP: the schema of each member, as JSON */
+	const char *members;            /* of FRAG_TYPE_MAP, or of a list: the schema of each, as JSON */
 	uint32_t there;
-	uint64_t least;                 /* for the schema */
+	uint64_t least, most;           /* for the schema; most 0: no limit */
 	uint8_t absence;                /* enum frag_field_absence */
 	bool nullable;                  /* null is a value of the member, or of a list's items: for the schema */
 	bool optional;                  /* left out where it is not there, instead of null */
 	bool blank;                     /* in Markdown nothing, and not "-", where it is not there */
 	bool cut;                       /* a list that --top cuts */
+	bool open;                      /* an object that may have other members too */
 	bool pointers;                  /* an array of pointers to the elements */
 	bool one_alone;                 /* a list: where it has one element, that is the member */
 };
@@ -219,6 +222,8 @@ struct frag_document_type {
 	const char *what;               /* for the schema: the command, and where it is described */
 	const struct frag_field *fields;
 	bool no_tool;                   /* it does not name the tool that wrote it */
+	bool open;                      /* it may have other members too */
+	void (*rules)(struct frag_node_ref schema);     /* adds what fields cannot say of it; or NULL */
 	/* makes the struct that the fields are of, of FRAG_ELEMENT_MAX bytes at most; NULL: it is
 	 * the answer itself */
 	void (*view)(const void *answer, void *view);
@@ -240,6 +245,12 @@ void frag_document_write_lines(const struct frag_document_type *d, const void *o
 
 /* Begins one: format and version. */
 struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d);
+
+/* Adds a member to the properties of a schema; and the names of those that are always there. */
+void frag_schema_member(struct frag_node_ref properties, const struct frag_field *field);
+void frag_schema_required(struct frag_node_ref list, const struct frag_field *fields);
+/* The properties of a document, with its format, its version and its tool. */
+struct frag_node_ref frag_schema_properties(struct frag_node_ref in, const struct frag_document_type *d);
 
 /* Its JSON Schema, draft 2020-12. -FRAG_ENOMEM */
 int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_error *err);

@@ -72,6 +72,8 @@ static void take_field(struct frag_members *r, const struct frag_at *in,
 	case FRAG_TYPE_FIGURE:
 	case FRAG_TYPE_CONTENT:
 	case FRAG_TYPE_HEX:
+	case FRAG_TYPE_SIZE:
+	case FRAG_TYPE_VALUE:
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
 	case FRAG_TYPE_FRAMES:

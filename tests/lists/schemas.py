@@ -9,7 +9,7 @@ from collections import defaultdict
 import tree
 from tap import Tap
 
-DIFFERENT = {'device', 'trace'}
+DIFFERENT = {'trace'}
 
 
 def meanings(schemas: dict[str, str]) -> dict[str, dict[str, list[str]]]:

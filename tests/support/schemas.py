@@ -16,7 +16,13 @@ def files() -> list[Path]:
 
 def members(of: dict, place: str = '') -> Iterator[str]:
     """A line for each member of a schema that the program prints: where it is, and its type."""
+    for name, body in of.get('$defs', {}).items():
+        yield from members(body, f'{place}{name}: ')
+    for body in of.get('allOf', ()):
+        yield from members(body['then'], f"{place}{body['if']['properties']['op']['const']}: ")
     for name, body in of.get('properties', {}).items():
+        if body is False:
+            continue
         if 'anyOf' in body:             # one of the list's elements, or the list
             body = body['anyOf'][1]
         items = body.get('items') or {}
