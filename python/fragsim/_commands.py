@@ -9,12 +9,15 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from pathlib import Path
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from ._documents import Document, Record, Results, Run, read
 from ._program import ConditionError, FragsimError, call
 from ._program import folder as temporary
 from ._traces import Source, Trace, given
+
+if TYPE_CHECKING:
+    from ._types import Explain, Fit, Leaks, Message, Predict, Ranks, Result
 
 Option = Union[str, int, float, bool, None, "os.PathLike[str]", Sequence[Any]]
 OUT_OF_MEMORY = 3
@@ -113,7 +116,7 @@ def _rows(source: Source, options: Mapping[str, Option], ordinal: int) -> list[R
             return [row for row in rows if row.device == ordinal]
 
 
-def _runs(document: Document, source: Source, options: Mapping[str, Option]) -> Iterator[Run]:
+def _runs(document: Result, source: Source, options: Mapping[str, Option]) -> Iterator[Run]:
     """Each knows how to be simulated alone: a run's text is what --policy takes.
 
     The keys of one alloc_conf alone are not in that text, those of several are.
@@ -132,7 +135,7 @@ def _runs(document: Document, source: Source, options: Mapping[str, Option]) -> 
 
 def run_source(source: Source, options: Mapping[str, Option]) -> Results:
     try:
-        document = _ask("run", [source.word], source.chunks(), options)
+        document = cast("Result", _ask("run", [source.word], source.chunks(), options))
     except ConditionError as error:
         error.result = Results(error.result, _runs(error.result, source, options))
         raise
@@ -188,14 +191,14 @@ def compare_in(folder: str, names: list[str], **options: Option) -> Document:
 
 def fit(*traces: Trace, policy: str | Sequence[str] | None = None,
         alloc_conf: str | Sequence[str] | None = None, device: str | int | None = None,
-        context: str | int | None = None, **options: Option) -> Document:
+        context: str | int | None = None, **options: Option) -> Fit:
     """Find the smallest device, in bytes, that fits traces: `fragsim fit`.
 
     Returns a document whose `fits` has, for each trace and policy, `smallest` and `safe` (from
     there on every larger one does too); null, with exit_status 1, where none was found.
     """
-    return _many("fit", traces, {**on_device(device, context), "policy": policy,
-                                 "alloc_conf": alloc_conf, **options})
+    return cast("Fit", _many("fit", traces, {**on_device(device, context), "policy": policy,
+                                             "alloc_conf": alloc_conf, **options}))
 
 
 def tune(*traces: Trace, device: str | int | None = None, context: str | int | None = None,
@@ -209,15 +212,15 @@ def tune(*traces: Trace, device: str | int | None = None, context: str | int | N
 
 
 def explain(trace: Trace, *, policy: str | None = None, device: str | int | None = None,
-            context: str | int | None = None, **options: Option) -> Document:
+            context: str | int | None = None, **options: Option) -> Explain:
     """Explain an OOM: cause, tags and fix: `fragsim explain`.
 
     at="peak", "worst", a step or a mark looks at another moment than the first out-of-memory.
     """
-    return _many("explain", [trace], {**on_device(device, context), "policy": policy, **options})
+    return cast("Explain", _many("explain", [trace], {**on_device(device, context), "policy": policy, **options}))
 
 
-def explain_message(text: str, **options: Option) -> Document:
+def explain_message(text: str, **options: Option) -> Message:
     """Explain out-of-memory messages of a text or a log.
 
     `fragsim explain`. Returns a document with `messages`. Raises FragsimError (4)
@@ -228,21 +231,21 @@ def explain_message(text: str, **options: Option) -> Document:
     except UnicodeEncodeError as error:
         raise FragsimError(f"{ascii(text[error.start])}: not a character, at {error.start} of the text",
                            2) from None
-    return _ask("explain", ["-"], [data], options)
+    return cast("Message", _ask("explain", ["-"], [data], options))
 
 
 def leaks(trace: Trace, *, device: str | int | None = None, context: str | int | None = None,
-          **options: Option) -> Document:
+          **options: Option) -> Leaks:
     """Report memory that each iteration leaks: `fragsim leaks`.
 
     Raises FragsimError (4) where no iterations are to be seen.
     """
-    return _many("leaks", [trace], {**on_device(device, context), **options})
+    return cast("Leaks", _many("leaks", [trace], {**on_device(device, context), **options}))
 
 
 def predict(traces: Trace | Mapping[int, Trace], *, at: int | Sequence[int] | None = None,
             policy: str | Sequence[str] | None = None, device: str | int | None = None,
-            context: str | int | None = None, **options: Option) -> Document:
+            context: str | int | None = None, **options: Option) -> Predict:
     """Find what a program needs as it was not recorded: `fragsim predict`.
 
     traces: recordings of one program by their numbers (batch size, length), two or more:
@@ -254,16 +257,16 @@ def predict(traces: Trace | Mapping[int, Trace], *, at: int | Sequence[int] | No
     options = {**on_device(device, context), "policy": policy,
                "at": ",".join(map(str, numbers)) if numbers else None, **options}
     if not isinstance(traces, Mapping):
-        return _many("predict", [traces], options)
+        return cast("Predict", _many("predict", [traces], options))
     with temporary() as folder:
         words, chunks = given(traces.values(), folder)
-        return _ask("predict", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options)
+        return cast("Predict", _ask("predict", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options))
 
 
 def ranks(*traces: Trace, policy: str | None = None, device: str | int | None = None,
-          context: str | int | None = None, **options: Option) -> Document:
+          context: str | int | None = None, **options: Option) -> Ranks:
     """Say which ranks of a distributed job stand out, and in what: `fragsim ranks`."""
-    return _many("ranks", traces, {**on_device(device, context), "policy": policy, **options})
+    return cast("Ranks", _many("ranks", traces, {**on_device(device, context), "policy": policy, **options}))
 
 
 def info(trace: Trace, **options: Option) -> Document:

@@ -139,7 +139,7 @@ static void trace_rules(struct frag_node_ref schema)
 const struct frag_document_type frag_trace_document = {
 	.format = "fragsim-trace", .version = 1, .fields = trace_fields, .no_tool = true, .open = true,
 	.rules = trace_rules,
-	.what = "A trace as one object, see fragsim-trace(5); of NDJSON the first line is a"
+	.what = "A trace as one object, see fragsim-lines(5); of NDJSON the first line is a"
 		" #/$defs/header and each other line a #/$defs/event; not in this schema: which ids are live,"
 		" that integers are written as integers (5, not 5.0 nor 5e2), that no member is repeated, and"
 		" that nothing is nested deeper than 64",

@@ -1,7 +1,6 @@
 """schemas.py - the JSON Schemas of documents, as the build folder has them: the program prints them."""
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -12,25 +11,6 @@ FOLDERS = (PRINTED, ROOT / 'man')
 def files() -> list[Path]:
     """One for each document, and that of traces."""
     return sorted(path for folder in FOLDERS for path in folder.glob('*.schema.json'))
-
-
-def members(of: dict, place: str = '') -> Iterator[str]:
-    """A line for each member of a schema that the program prints: where it is, and its type."""
-    for name, body in of.get('$defs', {}).items():
-        yield from members(body, f'{place}{name}: ')
-    for body in of.get('allOf', ()):
-        yield from members(body['then'], f"{place}{body['if']['properties']['op']['const']}: ")
-    for name, body in of.get('properties', {}).items():
-        if body is False:
-            continue
-        if 'anyOf' in body:             # one of the list's elements, or the list
-            body = body['anyOf'][1]
-        items = body.get('items') or {}
-        kind = body.get('type') or body.get('enum') or [body['const']]
-        yield (f'{place}{name} ' + ' '.join(map(str, [kind] if isinstance(kind, str) else kind))
-               + (' of ' + str(items.get('type', items.get('enum'))) if items else ''))
-        yield from members(body, f'{place}{name}.')
-        yield from members(items, f'{place}{name}[].')
 
 
 def schema(document: str) -> dict:

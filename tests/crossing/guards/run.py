@@ -169,6 +169,7 @@ def main() -> int:
         update_baseline(c)
         check_field(c)
         c.does('/usr/bin/python3', '-B', 'tests/crossing/schema/run.py', 'build/fragsim', ACCEPT='1')
+        TAP.ok('\n    seat: int\n' in c.text('python/fragsim/_types.pyi'), 'the types of Python have the field')
         c.test('lists', 'a policy and a metric pass the lists')
         c.test('crossing/metrics', 'and the metric is wherever metrics are')
     return TAP.finish()

@@ -11,6 +11,7 @@ what to take out of it or put into it to make it bad.
 """
 
 import copy
+import difflib
 import gzip
 import json
 import os
@@ -22,9 +23,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'support'))
+sys.path[:0] = [str(Path(__file__).resolve().parents[i] / of) for i, of in ((2, 'support'), (3, 'scripts'))]
 import answers  # noqa: E402
 import mutants  # noqa: E402
+import python_types  # noqa: E402
 import schemas  # noqa: E402
 from program import times  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -320,17 +322,15 @@ def check_shared(tap: Tap) -> None:
 
 
 def check_members(tap: Tap) -> None:
-    """members.txt has each member of each document with its type: a change is seen, and is to be
-    meant. ACCEPT=1 writes it anew."""
-    path = HERE / 'members.txt'
-    lines = [f'{schema.name.removesuffix(".schema.json")}: {line}'
-             for schema in sorted(schemas.PRINTED.glob('*.schema.json'))
-             for line in schemas.members(json.loads(schema.read_text('utf-8')))]
+    """The types of the Python module have each member of each document: a change is seen, and is to be
+    meant. ACCEPT=1 writes them anew."""
+    path = ROOT / 'python' / 'fragsim' / '_types.pyi'
+    types = python_types.types(schemas.PRINTED)
     if os.environ.get('ACCEPT'):
-        path.write_text('\n'.join(lines) + '\n', 'utf-8')
-    known = path.read_text('utf-8').splitlines()
-    tap.result('members.txt has the members of all documents', [
-        f'{"gone" if line in known else "new"}: {line}' for line in sorted({*known} ^ {*lines})])
+        path.write_text(types, 'utf-8')
+    tap.result(f'{path.name} has the members of all documents', [
+        line for line in difflib.unified_diff(path.read_text('utf-8').splitlines(), types.splitlines(),
+                                              'known', 'now', lineterm='', n=0)])
 
 
 def main(argv: list[str]) -> int:
