@@ -33,11 +33,11 @@ ANSWERS = (f'fit {R}', f'fit {R} {M}', f'tune --grid short {R}', f'plan {M} -p b
            'list policies', 'list cards')
 SINGLE = (f'fit {R}', f'tune --grid short {R}', f'plan --alone {R}', f'leaks {R}', f'run {R}',
           f'predict --shard 2 {R}', f'explain --device-bytes 2GiB {R}')
-OPTIONS = ('--html x.html', '--json -', '-q --json x.json', '--device-bytes 0', '--device h100-80gb',
+OPTIONS = ('--json -', '-q --json x.json', '--device-bytes 0', '--device h100-80gb',
            '--alloc-conf nonsense:1', '--alloc-conf expandable_segments:True', '--format nope',
            "--fail-if 'peak.reserved > 1GiB'", '--bogus', '--threads x',
            *(f'-o x.{ending}' for ending in ('json', 'csv', 'md', 'txt', 'html')))
-OF_SNAPSHOTS = ('run', 'explain', 'explain --at peak', 'leaks', 'trace info', 'verify', 'report -o x.html',
+OF_SNAPSHOTS = ('run', 'explain', 'explain --at peak', 'leaks', 'trace info', 'verify', 'run -o x.html',
                 'run --json - -v', 'explain --json -', 'explain -v', 'trace convert -o x.ndjson')
 
 
@@ -55,7 +55,7 @@ def lines(commands: list[str]) -> list[str]:
     out += [f'{w} {R} x.ndjson' for w in ('trace anonymize', 'trace slice --from-step 10 --to-step 500',
                                           'trace shrink --device-bytes 2GiB', f'trace merge {M}')]
     return [*out, f'diff -b baseline.json {R} -p pytorch', f'sweep {R} -p bestfit -o x.swept',
-            f'report {R} -o x.html', 'trace gen --list', 'trace gen random --events 500', 'help nothing',
+            f'run {R} --svg x.svg', 'trace gen --list', 'trace gen random --events 500', 'help nothing',
             "complete -- run ''"]
 
 

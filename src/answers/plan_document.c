@@ -1,4 +1,4 @@
-/* plan_document.c - a plan as a file: what fragsim plan writes by -o, and reads by --check. */
+/* plan_document.c - a plan as a file: what fragsim plan writes by --plan, and reads by --check. */
 #include "answers/plan_answer.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static const struct frag_field buffer_fields[] = {
 
 const struct frag_document_type frag_plan_document = {
 	.format = "fragsim-plan", .version = 1, .fields = plan_fields, .no_tool = true,
-	.what = "Where each buffer of a trace is to be: what fragsim plan -o writes and --check reads, see"
+	.what = "Where each buffer of a trace is to be: what fragsim plan --plan writes and --check reads, see"
 		" fragsim-plan(1).",
 };
 

@@ -176,6 +176,8 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd,
 	for (uint32_t i = 0; strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats
 			     && cmd->formats[i]; i++)
 		offer(at, cmd->formats[i]->name, "", "");
+	if (strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats)
+		offer(at, "html", "", "");
 	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0
 	    || strcmp(arg, "DIR") == 0)
 		offer_files(at);

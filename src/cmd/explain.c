@@ -384,9 +384,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_INPUT(struct explain, beside, "the database") },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
 	FRAG_PARTIAL_ROW,
-	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", FRAG_NO_STEPS),
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", 0),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_TEXT(struct frag_run_options, json) },
-	FRAG_HTML_ROW,
 	FRAG_COLOR_ROW,
 	{ 'v', "verbose", NULL, "with tables of segments, tags and pools",
 	  FRAG_RUN_FLAG(verbose) },
@@ -413,8 +412,9 @@ static int explain_messages(struct explain *e, const struct frag_args *args, str
 	char *const *texts = args->words;
 	int rc;
 
-	if (!of_trace && run->html)
-		of_trace = "html";
+	if (run->html)
+		return frag_fail(err, FRAG_EUSAGE, "a page is of a trace, and %s is a text",
+				 frag_input_name(args->words[0]));
 	if (of_trace)
 		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and %s is a text",
 				 of_trace, frag_input_name(args->words[0]));

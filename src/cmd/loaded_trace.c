@@ -177,7 +177,7 @@ void frag_taped_show(void *ctx, const struct frag_trace_info *info)
 struct frag_taped_reading frag_taped_reading(const struct frag_run_options *o)
 {
 	return (struct frag_taped_reading){
-		.quiet = o->quiet, .stacks = o->html ? FRAG_STACKS_PYTHON : FRAG_STACKS_NONE,
+		.quiet = o->quiet, .stacks = o->html || o->svg ? FRAG_STACKS_PYTHON : FRAG_STACKS_NONE,
 	};
 }
 

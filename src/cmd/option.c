@@ -100,6 +100,13 @@ static int unknown_option(const struct frag_cmd *cmd, const char *word, size_t l
 			 word, frag_near_hint(&near, "--", hint), cmd->name);
 }
 
+/* Options that commands had before they were published, and what to write now. */
+static const struct frag_misplaced_option old_options[] = {
+	{ "html", "use -o FILE.html, or --format html" },
+	{ "message", "explain knows a text by its content" },
+	{ "grid", "use --settings" },
+};
+
 /* What getopt found wrong, in one line. */
 static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at,
 		      struct frag_error *err)
@@ -123,6 +130,11 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 	if (optopt >= LONG)
 		return frag_fail(err, FRAG_EUSAGE, "option %.*s takes no value" TRY,
 				 (int)(length < 60 ? length : 60), word, cmd->name);
+	for (size_t i = 0; i < sizeof(old_options) / sizeof(old_options[0]); i++)
+		if (strlen(old_options[i].name) == length - 2
+		    && strncmp(word + 2, old_options[i].name, length - 2) == 0)
+			return frag_fail(err, FRAG_EUSAGE, "--%s is an old option: %s",
+					 old_options[i].name, old_options[i].words);
 	for (const struct frag_misplaced_option *f = cmd->foreign; f && f->name && length > 2; f++)
 		if (strlen(f->name) == length - 2 && strncmp(word + 2, f->name, length - 2) == 0)
 			return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s: %s", word,

@@ -209,8 +209,9 @@ const struct frag_format frag_redraw_page = { .name = "html", .print = print_pag
 
 /* Sessions ------------------------------------------------------------------ */
 
-#define FILES(s) { &(s)->steps.file, &(s)->placements.file, &(s)->json, &(s)->html, &(s)->profile }
-#define FILE_COUNT 5
+#define FILES(s) { &(s)->steps.file, &(s)->placements.file, &(s)->json, &(s)->html, &(s)->svg, \
+	&(s)->profile }
+#define FILE_COUNT 6
 
 /*
  * The first policy writes into the file, the others into spools. A stream counts
@@ -260,6 +261,7 @@ static int session_open(struct frag_session *s, struct frag_error *err)
 	rc = rc ? rc : open_stream(&s->placements, s, err);
 	rc = rc ? rc : frag_open_guarded(&s->json, o->json, err);
 	rc = rc ? rc : frag_open_guarded(&s->html, o->html, err);
+	rc = rc ? rc : frag_open_guarded(&s->svg, o->svg, err);
 	return rc ? rc : frag_open_guarded(&s->profile, o->write_profile, err);
 }
 
@@ -289,6 +291,8 @@ static int write_documents(struct frag_session *s, const struct frag_report *rep
 				       report->run_count, &s->json, err);
 	if (!rc && s->html.path)
 		rc = frag_page_write(&s->section, 1, s->command, &s->html, err);
+	if (!rc && s->svg.path)
+		rc = frag_page_write(&s->section, 1, NULL, &s->svg, err);
 	if (!rc && s->profile.path)
 		rc = frag_profile_write(report->gpu, runs, report->run_count, &s->profile, err);
 	free(runs);

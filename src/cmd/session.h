@@ -34,7 +34,7 @@ struct frag_session {
 	bool draws;                             /* a page is made of it, */
 	struct frag_html_page drawing;
 	struct frag_page_section section;       /* this one */
-	const char *command;                    /* of the page of --html; borrowed */
+	const char *command;                    /* of the page; borrowed */
 	struct frag_sim **sims;         /* one a policy, as the choices; each is borrowed */
 	const struct frag_choice **choices;
 	uint32_t sim_count;
@@ -48,7 +48,7 @@ struct frag_session {
 	struct frag_tape_writer *writer;        /* while the trace is read */
 	struct frag_gpu_figures gpu;    /* of the first GPU of a replay */
 	struct frag_stream steps, placements;
-	struct frag_outfile json, html, profile;        /* zeroed where they are not open */
+	struct frag_outfile json, html, svg, profile;        /* zeroed where they are not open */
 };
 
 /* Checks the names of the files. Reads the profile. -FRAG_EUSAGE */

@@ -394,9 +394,9 @@ def check_failing_writes(tap: Tap, stage: Stage) -> None:
     program = str(stage.program)
     common = f'{program} diff -q -p bestfit -p buddy {trace}'
     cases = {
-        f'{common} -o csv:/dev/full': 'fragsim: /dev/full: No space left on device',
+        f'{common} --format csv -o /dev/full': 'fragsim: /dev/full: No space left on device',
         f'{common} --format csv > /dev/full': 'fragsim: standard output: No space left on device',
-        f'ulimit -f 0; {common} -o json:o.json': 'fragsim: o.json: File too large',
+        f'ulimit -f 0; {common} -o o.json': 'fragsim: o.json: File too large',
         f'ulimit -f 0; {program} diff -q -b b.json --update-baseline':
             'fragsim: b.json: File too large'}
     faults = []

@@ -62,7 +62,7 @@ def call(program, *args):
 def causes(program, trace, policy, device):
     """The cause that each command names, or None where the run fits."""
     status, out, err = call(program, 'run', '-p', policy, *device, '--json', 'run.json',
-                            '--html', 'run.html', trace)
+                            '-o', 'run.html', trace)
     if status == 0:
         return None
     if status != 3:

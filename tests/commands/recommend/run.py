@@ -49,7 +49,7 @@ def of_explain(path: Path, where: tuple) -> str | None:
 
 
 def of_page(path: Path, where: tuple, folder: str) -> str | None:
-    call('run', '-q', *where, '--html', f'{folder}/page.html', path)
+    call('run', '-q', *where, '-o', f'{folder}/page.html', path)
     text = html.unescape(Path(f'{folder}/page.html').read_text(encoding='utf-8'))
     found = LINE.findall(text)
     return ''.join(found[0]) if found else None

@@ -163,7 +163,7 @@ def run_report(_: str, n: int) -> tuple[str, ...]:
 def report(*policies: str) -> Callable[[str, int], tuple[str, ...]]:
     def make(_: str, n: int) -> tuple[str, ...]:
         words = [word for name in policies for word in ('-p', name)]
-        return ('report', '-q', *words, '-o', 'o.html', trace(churn(n)))
+        return ('run', '-q', *words, '-o', 'o.html', trace(churn(n)))
     return make
 
 
@@ -171,7 +171,7 @@ def report_tags(_: str, n: int) -> tuple[str, ...]:
     """A tag and a mark of its own for every block."""
     events = (line for i in range(n)
               for line in (alloc(i, 4096, f',"tag":"tag {i}"'), op('mark', f',"name":"mark {i}"')))
-    return 'report', '-q', '-o', 'o.html', trace(events)
+    return 'run', '-q', '-o', 'o.html', trace(events)
 
 
 def report_pending(_: str, n: int) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def report_pending(_: str, n: int) -> tuple[str, ...]:
             yield alloc(i) + op('record_stream', f',"id":{i},"stream":7') + free(i)
         yield op('sync')
         yield alloc(n)
-    return 'report', '-q', '-o', 'o.html', trace(events())
+    return 'run', '-q', '-o', 'o.html', trace(events())
 
 
 def plan(_: str, n: int) -> tuple[str, ...]:

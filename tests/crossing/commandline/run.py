@@ -164,11 +164,11 @@ def make_files(program: str, at: Path) -> None:
                'oom.ndjson', 'two.ndjson'],
               ['trace', 'info', '--json', 'info.json', 'oom.ndjson'],
               ['list', 'policies', '--json', 'policies.json'],
-              ['plan', '-q', '-o', 'of.plan', 'oom.ndjson'],
+              ['plan', '-q', '--plan', 'of.plan', 'oom.ndjson'],
               ['sweep', '-q', '-p', 'buddy', '-p', 'pytorch', '-o', 'swept', 'small.ndjson', 'two.ndjson'],
               ['trace', 'convert', '-q', '-t', 'object', 'two.ndjson', 'two.json.zst']]
-    makes += [['diff', '-q', '-p', 'bestfit', '-p', 'buddy', '-o', f'{form}:diff.{form}',
-               'oom.ndjson'] for form in words_of(program, 'diff', '--format')]
+    makes += [['diff', '-q', '-p', 'bestfit', '-p', 'buddy', '-o', f'diff.{form}', 'oom.ndjson']
+              for form in ('txt', 'md', 'json', 'csv', 'xml', 'html')]
     for args in makes:
         done = subprocess.run([program, *args], cwd=at, stdin=subprocess.DEVNULL,
                               capture_output=True, check=False, timeout=PATIENCE)

@@ -74,7 +74,7 @@ def main(argv):
         done = run('run', '-q', *both, *device, '--json', '-', 'odd.ndjson')
         tap.result('run: in JSON', [done.stdout] * ([x['status'] for x in json.loads(done.stdout)['runs']] != [
             'error', 'oom']))
-        result('run: with files, a page, and threads', run('run', *both, *device, '--steps', 's.csv', '--html', 'p.html',
+        result('run: with files, a page, and threads', run('run', *both, *device, '--steps', 's.csv', '-o', 'p.html',
                                                            '--threads', '4', 'odd.ndjson'), 4, error=(WORDS,))
         result('run: all fail', run('run', '-p', BOTH, '-p', BOTH, *device, 'odd.ndjson'), 4, error=(WORDS,))
         result('run: alone', run('run', '-p', BOTH, *device, 'odd.ndjson'), 4, error=(WORDS,))

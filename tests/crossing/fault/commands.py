@@ -136,17 +136,17 @@ RUNS = [
     run('start of a thread', 'thread', policies=EVERY, trace='long.ndjson', threads=7, fine=0),
     run('start of a thread that unpacks', 'thread', trace='long.gz', threads=2, fine=0),
     diff('allocation in diff of policies', 'alloc', '-p', 'bestfit', '-p', 'pytorch',
-         'trace.ndjson', 'trace.gz', '-q', '-o', 'text:o.txt'),
+         'trace.ndjson', 'trace.gz', '-q', '-o', 'o.txt'),
     diff('allocation in diff of a run that ends by fragmentation', 'alloc', '-p', 'bestfit',
-         'holes.ndjson', '-q', '-o', 'csv:o.txt'),
+         'holes.ndjson', '-q', '-o', 'o.csv', file='o.csv'),
     *[diff(f'allocation in diff as {name}', 'alloc', '-p', 'bestfit', 'trace.ndjson', '-q', '-o',
-           f'{name}:o.txt') for name in ('markdown', 'json', 'junit', 'github', 'csv')],
+           f'o.{name}', file=f'o.{name}') for name in ('md', 'json', 'xml', 'csv')],
     diff('allocation in diff of results', 'alloc', 'base.json', 'new.json', '-o', 'o.txt',
          '--allow-missing', '--allow-partial', '--fail-if', 'peak.reserved < 1'),
-    diff('allocation in diff of a baseline', 'alloc', '-b', 'base.json', '-q', '-o', 'csv:o.txt'),
+    diff('allocation in diff of a baseline', 'alloc', '-b', 'base.json', '-q', '-o', 'o.csv', file='o.csv'),
     diff('allocation for a baseline', 'alloc', '-b', 'made.json', '--update-baseline', '-p',
          'pytorch', '-q', 'trace.ndjson', file='made.json'),
-    diff('read of a result', 'read', 'base.json', 'new.json', '-q', '-o', 'csv:o.txt'),
+    diff('read of a result', 'read', 'base.json', 'new.json', '-q', '-o', 'o.csv', file='o.csv'),
 ]
 
 
@@ -192,12 +192,12 @@ COMMANDS = [
     *each(('ranks', '-q', '--threads', '1', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson',
            'trace.ndjson', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('leaks', '-q', '--json', 'o.json', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
-    *each(('plan', '-q', '--threads', '1', '--json', 'o.json', '-o', 'o.plan', 'trace.ndjson'),
+    *each(('plan', '-q', '--threads', '1', '--json', 'o.json', '--plan', 'o.plan', 'trace.ndjson'),
           FILES, ('o.json', 'o.plan')),
-    *each(('run', '-q', '-p', 'bestfit', '--html', 'o.html', 'simple.ndjson'),
+    *each(('run', '-q', '-p', 'bestfit', '-o', 'o.html', 'simple.ndjson'),
           'alloc read sync open rename', ('o.html',)),
-    *each(('report', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
-           'trace.ndjson'), 'alloc sync open rename', ('o.html', 'o.svg'), 'report'),
+    *each(('run', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
+           'trace.ndjson'), 'alloc sync open rename', ('o.html', 'o.svg'), 'a page and its picture'),
     *each(('trace', 'anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('trace', 'merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
@@ -211,18 +211,18 @@ COMMANDS = [
     *each(('explain', '--threads', '1', '-p', 'pytorch', 'trace.ndjson'), 'alloc read',
           name='explain for people'),
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--test', 'simple.ndjson', '-o',
-           'json:o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
+           'o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
     *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
-           'csv:o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
-    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '-o', 'json:o.json', 'again.ndjson'),
+           'o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
+    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '-o', 'o.json', 'again.ndjson'),
           'alloc', ('o.json',), 'tune with a line of code'),
     *[scene for name, *words in (
         ('explain', '-p', 'bestfit:segment=2MiB', 'pinned.ndjson'),
         ('fit', '-p', 'bestfit', '-p', 'buddy', 'trace.ndjson'),
         ('tune', '--grid', 'lines', '--device-bytes', '64MiB', 'trace.ndjson'),
         ('diff', '-p', 'bestfit', '-p', 'buddy', 'holes.ndjson'))
-      for scene in each((name, '-q', '--threads', '1', '--html', 'o.html', *words),
-                        'alloc read sync open rename', ('o.html',), f'{name} --html')],
+      for scene in each((name, '-q', '--threads', '1', '-o', 'o.html', *words),
+                        'alloc read sync open rename', ('o.html',), f'{name}, a page')],
     *[scene for name, *words in (
         ('fit', '-p', 'bestfit', '-p', 'buddy', '--map', 'trace.ndjson'),
         ('tune', '--grid', 'lines', 'trace.ndjson'),
@@ -251,9 +251,9 @@ COMMANDS = [
            'p.ndjson', '--json', 'r.json', '-d', '0', '-d', '1', 'trace.ndjson'),
           'alloc read write open rename',
           ('s.csv', 'p.ndjson', 'r.json'), 'replay', timed=True),
-    *each(('diff', '-q', '-o', 'csv:o.txt', '-o', 'json:o.json', '-b', 'made.json',
+    *each(('diff', '-q', '-o', 'o.csv', '-o', 'o.json', '-b', 'made.json',
            '--update-baseline', '-p', 'bestfit', 'trace.ndjson'), 'rename',
-          ('o.txt', 'o.json', 'made.json'), 'diff with outputs and a baseline'),
+          ('o.csv', 'o.json', 'made.json'), 'diff with outputs and a baseline'),
     *each(('replay', '-p', 'bestfit', '--repeat', '2', 'simple.ndjson'), 'alloc read', timed=True),
     *each(('run', '-q', '--stacks', 'all', '-p', 'pytorch', '--placements', 'p.ndjson',
            'snap.pickle'),
@@ -268,9 +268,9 @@ SPOILED = [
     *each(('trace', 'convert', '-q', 'rmm.csv', 'o.ndjson'), 'garble', ('o.ndjson',)),
     *each(('run', '-q', '-p', 'buddy', '--steps', 's.csv', '--json', 'r.json', 'long.ndjson'),
           'shrink garble', ('s.csv', 'r.json')),
-    *each(('diff', '-q', '-p', 'buddy', '-o', 'text:o.txt', 'long.ndjson', 'object.json'),
+    *each(('diff', '-q', '-p', 'buddy', '-o', 'o.txt', 'long.ndjson', 'object.json'),
           'shrink garble', ('o.txt',)),
-    *each(('diff', '-q', '-o', 'text:o.txt', 'base.json', 'new.json'), 'shrink garble',
+    *each(('diff', '-q', '-o', 'o.txt', 'base.json', 'new.json'), 'shrink garble',
           ('o.txt',)),
     *each(('trace', 'merge', '-q', 'long.ndjson', 'trace.ndjson', 'o.ndjson'), 'shrink garble',
           ('o.ndjson',)),
@@ -310,7 +310,7 @@ def of_form(source: str) -> list:
          'o.json', samples.STATUS.get(source, 0)),
         (('trace', 'info', '-q', '--json', 'o.json', source), 'o.json', 0),
         (('explain', '-q', '--json', 'o.json', *rest), 'o.json', 0),
-        (('report', '-q', '-o', 'o.html', *rest), 'o.html', 0))]
+        (('run', '-q', '-o', 'o.html', *rest), 'o.html', samples.STATUS.get(source, 0)))]
 
 
 FORMS = [scene for source in samples.NAMES for scene in of_form(source)]
@@ -348,5 +348,5 @@ def write_inputs(folder: Path, program: str) -> None:
     for rank in range(2):
         shutil.copy(folder / 'snap.pickle', folder / 'ranks' / f'rank{rank}.pickle')
     for words in (('trace', 'convert', 'snap.pickle', 'begun.ndjson'), ('trace', 'convert', 'snap.pickle', 'begun.fsb'),
-                  ('plan', '-o', 'done.plan', 'trace.ndjson'), ('plan', '-o', 'done.csv', 'simple.ndjson')):
+                  ('plan', '--plan', 'done.plan', 'trace.ndjson'), ('plan', '--plan', 'done.csv', 'simple.ndjson')):
         subprocess.run([program, words[0], '-q', *words[1:]], cwd=folder, check=True)

@@ -387,7 +387,7 @@ def check_plan(folder: Path, scene: Scene) -> None:
     trace = write_trace(folder, scene)
     for name in ANSWERS:
         parsed(name, play(folder, 'plan', '--format', name, trace).out)
-    play(folder, 'plan', '-q', '--alone', '-o', PATH + '.plan', trace)
+    play(folder, 'plan', '-q', '--alone', '--plan', PATH + '.plan', trace)
     play(folder, 'plan', '-q', '--alone', '--check', PATH + '.plan', trace)
     said = json.loads(play(folder, 'plan', '--format', 'json', '--check', PATH + '.plan', trace).out)
     equal(said['height'], json.loads((folder / (PATH + '.plan')).read_bytes())['height'], 'height')
@@ -473,8 +473,8 @@ READERS = (
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
     ('leaks', 'X'), ('plan', '--alone', 'X'), ('plan', '--check', 'X', TRACE),
     ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE),
-    ('report', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '--html', 'out.html', 'X'),
-    ('fit', '-p', 'buddy', '--html', 'out.html', 'X'), ('explain', '--html', 'out.html', 'X'),
+    ('run', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '-o', 'out.html', 'X'),
+    ('fit', '-p', 'buddy', '-o', 'out.html', 'X'), ('explain', '-o', 'out.html', 'X'),
     ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
     ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('predict', '--at', '3', 'X=1', 'X=2'), ('predict', '--hoist', 'X'),

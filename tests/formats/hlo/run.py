@@ -184,7 +184,7 @@ def test_peak(name: str) -> None:
 def test_plan(name: str) -> None:
     """Placements are tried at each event of the heap, whatever the program says of them."""
     path, module = module_of(name)
-    done = fragsim('plan', '-q', '--alone', '--json', 'answer.json', '-o', 'plan.json', path,
+    done = fragsim('plan', '-q', '--alone', '--json', 'answer.json', '--plan', 'plan.json', path,
                    statuses=(0,))
     space = json.loads(Path('answer.json').read_text())['spaces'][0]
     buffers = {b['id']: b for b in json.loads(Path('plan.json').read_text())['buffers']
@@ -342,7 +342,7 @@ def test_given() -> None:
     events = heap((ALLOC, 1), (ALLOC, 2), (FREE, 1), (FREE, 2))
     Path('good').write_bytes(GOOD)
     Path('overlap').write_bytes(proto(*BUFFERS, allocation(64, [(1, 0, 64), (2, 0, 64)]), events))
-    fragsim('plan', '-q', '--alone', '--align', '512', '-o', 'rounded.plan', 'good', statuses=(0,))
+    fragsim('plan', '-q', '--alone', '--align', '512', '--plan', 'rounded.plan', 'good', statuses=(0,))
     for name, words, wanted in (
             ('sizes of the file', ('good',), '128 bytes, 128 bytes: the bound'),
             ('rounded sizes', ('--align', '512', 'good'), '128 bytes, 128 bytes, for the sizes in the trace'),

@@ -363,8 +363,8 @@ def ends():
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "explain says so too", err)
     for args in (("run", "end"), ("diff", "-p", "direct", "end"), ("verify", "end"),
                  ("explain", "end"), ("leaks", "end"), ("ranks", "end"),
-                 ("report", "end", "-o", "o.html"), ("explain", "end", "--html", "o.html"),
-                 ("diff", "-p", "direct", "end", "--html", "o.html"),
+                 ("run", "end", "-o", "o.html"), ("explain", "end", "-o", "o.html"),
+                 ("diff", "-p", "direct", "end", "-o", "o.html"),
                  ("sweep", "-p", "direct", "end", "-o", "given"),
                  ("trace", "convert", "--to", "perfetto", "end", "o.json"),
                  ("trace", "convert", "--to", "sqlite", "end", "o.sqlite")):
