@@ -150,6 +150,125 @@ class Baseline(Document):
     given: Given
     traces: list[Traces]
 
+class Broken(Record):
+    trace: str
+    policy: str | None
+    device: int | None
+    condition: str | None
+    path: str | None
+    message: str
+
+class Checked(Record):
+    path: str
+    runs: int
+    least: float | None
+    most: float | None
+
+class Gate(Record):
+    verdict: Literal['passed', 'broken', None]
+    conditions: list[str]
+    broken: list[Broken]
+    checked: list[Checked]
+
+class Summary(Record):
+    policy: str
+    runs: int
+    survived: int
+    compared: int
+    peak_reserved_ratio: float | None
+    over_bound: float | None
+    fi_device_mean_difference: float | None
+    best_trace: str | None
+    best_ratio: float | None
+    worst_trace: str | None
+    worst_ratio: float | None
+
+class Base(Record):
+    path: str
+    content: str
+    events: int
+    complete: bool
+    scope: Scope
+
+class ComparisonTracesRunsBase(Record):
+    policy: str
+    params: str
+    status: Literal['fits', 'oom', 'interrupted', 'error']
+
+class Peak.Reserved(Record):
+    base: int | None
+    value: int | None
+    difference: int | None
+    percent: float | None
+    verdict: Literal['same', 'changed', 'better', 'worse', None]
+
+class OverBound(Record):
+    base: float | None
+    value: float | None
+    difference: float | None
+    percent: float | None
+    verdict: Literal['same', 'changed', 'better', 'worse', None]
+
+class Figures(Record):
+    peak.reserved: Peak.Reserved
+    peak.allocated: Peak.Reserved
+    over_bound: OverBound
+    efficiency: OverBound
+    fi_device.mean: OverBound
+    fi_device.p95: OverBound
+    fi_device.max: OverBound
+    fi.mean: OverBound
+    fi_device.severe_steps: Peak.Reserved
+    counts.ooms: Peak.Reserved
+    counts.retries: Peak.Reserved
+    device_calls: Peak.Reserved
+    modelled.driver_ns: Peak.Reserved
+    smallest: Peak.Reserved
+    peak.holes: Peak.Reserved
+    peak.wasted: Peak.Reserved
+
+class First(Record):
+    at: Literal['step', 'mark', 'steps']
+    step: int
+    last_step: int
+    event: str | None
+    mark: str | None
+    base_reserved: int
+    reserved: int
+    base_allocated: int
+    allocated: int
+
+class ComparisonTracesRuns(Record):
+    device: int
+    base: ComparisonTracesRunsBase | None
+    run: ComparisonTracesRunsBase | None
+    verdict: Literal['same', 'changed', 'better', 'worse', 'mixed', None]
+    not_compared: str | None
+    conditions: list[str]
+    figures: Figures
+    first: First | None
+    largest: First | None
+
+class ComparisonTraces(Record):
+    base: Base | None
+    trace: Base | None
+    changed: bool
+    conditions: list[str]
+    runs: list[ComparisonTracesRuns]
+
+class Comparison(Document):
+    format: Literal['fragsim-comparison']
+    version: Literal[2]
+    tool: Tool
+    of: Literal['runs', 'policies']
+    base: str | None
+    new: str | None
+    interrupted: bool
+    conditions: list[str]
+    gate: Gate
+    summary: list[Summary]
+    traces: list[ComparisonTraces]
+
 class EndsAtOom(Record):
     step: int
     size: int
@@ -1204,3 +1323,44 @@ class Trace(Document):
     beginning: TraceHeaderBeginning
     meta: Record
     events: list[Any]
+
+class WhatIfAsItIsFits(Record):
+    policy: Policy
+    alloc_conf: str | None
+    device: ExplainDevice
+    smallest: int | None
+    at_most: int | None
+    reliable: int | None
+    examined_to: int | None
+    no_refusal: int | None
+    failing_ranges: list[list[int | int | None]]
+    bound: Literal['exact', 'at_least']
+    at_least: int | None
+    at_smallest: AtSmallest | None
+    at_reliable: AtSmallest | None
+    runs: int
+    static_room: int | None
+    evidence: str
+    why: str | None
+    requested: int
+    reserved: int | None
+
+class WhatIfAsItIs(Record):
+    events: int
+    requested: int
+    bound: Literal['exact', 'at_least']
+    at_least: int | None
+    fits: list[WhatIfAsItIsFits]
+
+class WhatIf(Document):
+    format: Literal['fragsim-what-if']
+    version: Literal[2]
+    tool: Tool
+    complete: bool
+    trace: ExplainTrace
+    scope: Scope
+    hypothetical: bool
+    bound: Literal['exact', 'at_least']
+    changes: list[str]
+    as_it_is: WhatIfAsItIs
+    changed: WhatIfAsItIs

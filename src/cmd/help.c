@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answers/diff_answer.h"
 #include "answers/explain_answer.h"
 #include "answers/fit_answer.h"
 #include "answers/leaks_answer.h"
@@ -19,14 +20,14 @@
 
 /* Every document that is declared, and its format without "fragsim-", in one order. */
 static const struct frag_document_type *const documents[] = {
-	&frag_baseline_document, &frag_explain_document, &frag_fit_document, &frag_leaks_document,
-	&frag_message_document, &frag_placement_document, &frag_plan_document, &frag_predict_document,
-	&frag_profile_document, &frag_ranks_document, &frag_result_document, &frag_manifest_document,
-	&frag_run_line_document, &frag_trace_document, NULL,
+	&frag_baseline_document, &frag_comparison_document, &frag_explain_document, &frag_fit_document,
+	&frag_leaks_document, &frag_message_document, &frag_placement_document, &frag_plan_document,
+	&frag_predict_document, &frag_profile_document, &frag_ranks_document, &frag_result_document,
+	&frag_manifest_document, &frag_run_line_document, &frag_trace_document, NULL,
 };
 static const char *const formats[] = {
-	"baseline", "explain", "fit", "leaks", "message", "placement", "plan", "predict", "profile", "ranks",
-	"result", "sweep", "sweep-run", "trace", NULL,
+	"baseline", "comparison", "explain", "fit", "leaks", "message", "placement", "plan", "predict", "profile",
+	"ranks", "result", "sweep", "sweep-run", "trace", NULL,
 };
 
 struct help {
@@ -35,7 +36,7 @@ struct help {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "schema", "FORMAT", "print a JSON Schema: baseline, explain, fit, leaks, message, placement, plan,"
+	{ 0, "schema", "FORMAT", "print a JSON Schema: baseline, comparison, explain, fit, leaks, message, placement, plan,"
 	  " predict, profile, ranks, result, sweep, sweep-run, trace",
 	  FRAG_WORD(struct help, schema, formats), .usual = UINT64_MAX },
 	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
