@@ -292,14 +292,17 @@ static int numbers_read(struct frag_question *q, struct frag_sink *sink,
 static int survey_trace(struct predict *p, struct frag_error *err)
 {
 	struct frag_loaded_trace taped = { .trace = NULL };
+	struct frag_taped_reading reading = frag_taped_reading(&p->q.run);
 	const bool iterations = frag_change_list_has_iterations(&p->changes);
 	const bool classes = frag_change_list_has_classes(&p->changes);
 	int rc = 0;
 
 	if (!iterations && !classes)
 		return 0;
-	/* the second reading has the warnings */
-	rc = frag_question_read_again(&p->q, 0, frag_usual_settings, false, &taped, err);
+	/* stacks decide the classes; the second reading has the warnings */
+	reading.quiet = true;
+	reading.stacks = FRAG_STACKS_PYTHON;
+	rc = frag_taped_read(&taped, p->q.paths, 1, &p->q.run, frag_usual_settings, &reading, err);
 	if (!rc && iterations)
 		rc = frag_iterations_find(&p->iterations, taped.tape, err);
 	if (!rc && iterations && !p->iterations.count)

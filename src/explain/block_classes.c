@@ -660,7 +660,7 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth,
  */
 static bool is_cublas_workspace(const struct frag_lifetime *life, uint64_t bytes)
 {
-	return bytes == (2 * 4096 + 8 * 16) << 10 && life->freed == UINT64_MAX
+	return bytes == FRAG_CUBLAS_WORKSPACE && life->freed == UINT64_MAX
 	       && life->maker != FRAG_MAKER_SETUP;
 }
 

@@ -30,6 +30,9 @@ enum frag_life_class {
 	FRAG_LIFE_CLASSES
 };
 
+/* The workspace that PyTorch gives each handle of cuBLAS, of :4096:2:16:8. */
+#define FRAG_CUBLAS_WORKSPACE ((2 * 4096 + 8 * 16) << 10)
+
 /* What a class is based on. */
 enum frag_class_evidence {
 	FRAG_EVIDENCE_NONE,             /* the class is unknown */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array_grow.h"
+#include "base/hash.h"
 #include "events/tape.h"
 
 /* Blocks of a private pool stand in one segment of it, for what the classes say of pools. */
@@ -60,6 +61,34 @@ static bool is_unknown(const struct frag_lifetime *life)
 	       || (life->life == FRAG_LIFE_TEMPORARIES && life->evidence != FRAG_EVIDENCE_STACK);
 }
 
+/*
+ * What looks like an activation by its life alone. A block of a weight's size that a backward pass
+ * makes and frees is a gradient: its size does not depend on the batch. PyTorch 2.15 takes the
+ * workspace of cuBLAS for each product, and releases it. False: out of memory.
+ */
+static bool survey_correct(const struct frag_lifetimes *lives, const struct frag_memory_state *all)
+{
+	struct frag_map sizes;
+	bool good = frag_map_init(&sizes, frag_hash_seed());
+
+	for (uint32_t i = 0; i < lives->count && good; i++)
+		if (lives->of[i].life == FRAG_LIFE_WEIGHTS
+		    && frag_map_get(&sizes, all->blocks[i].requested) == FRAG_MAP_NONE)
+			good = frag_map_add(&sizes, all->blocks[i].requested, i);
+	for (uint32_t i = 0; i < lives->count && good; i++) {
+		struct frag_lifetime *life = &lives->of[i];
+
+		if (life->life == FRAG_LIFE_ACTIVATIONS
+		    && all->blocks[i].requested == FRAG_CUBLAS_WORKSPACE)
+			life->life = FRAG_LIFE_WORKSPACES;
+		else if (life->life == FRAG_LIFE_ACTIVATIONS && life->maker == FRAG_MAKER_BACKWARD
+		    && frag_map_get(&sizes, all->blocks[i].requested) != FRAG_MAP_NONE)
+			life->life = FRAG_LIFE_GRADIENTS;
+	}
+	frag_map_fini(&sizes);
+	return good;
+}
+
 /* The most bytes at once of unknown blocks. */
 static int survey_count_unknown(struct frag_class_survey *s, const struct frag_lifetimes *lives,
 				const struct frag_tape *tape, struct frag_error *err)
@@ -97,6 +126,8 @@ int frag_class_survey_find(struct frag_class_survey *survey, const struct frag_t
 
 	*survey = (struct frag_class_survey){ .count = 0 };
 	rc = rc ? rc : frag_lifetimes_find(&lives, &all, true, tape, err);
+	if (!rc && !survey_correct(&lives, &all))
+		rc = frag_fail_nomem(err);
 	if (!rc) {
 		survey->of = calloc((size_t)lives.count + 1, sizeof(*survey->of));
 		rc = survey->of ? survey_count_unknown(survey, &lives, tape, err)

@@ -16,6 +16,7 @@ from tap import Tap
 
 SEEDS = times(20, 150, 30)
 HIGH = 2**52
+HERE = Path(__file__).resolve().parent
 TAGS = ['a.weight', 'a.bias', 'b.weight', 'it | fwd', 'it | bwd', '', "o'clock"]
 
 
@@ -310,6 +311,16 @@ def by_class(seed: int) -> list[str]:
     return bad
 
 
+def half_the_batch() -> list[str]:
+    """A real perceptron of 8 samples as of 4: the stacks of a snapshot tell activations from gradients."""
+    words = ['-q', '--alloc-conf', '', '--alloc-conf', 'expandable_segments:True', '--json', '-']
+    found = json.loads(fragsim('predict', f'{HERE}/recordings/mlp8.pickle.gz', '--scale-batch', '1/2',
+                               *words).stdout)
+    truth = json.loads(fragsim('fit', f'{HERE}/recordings/mlp4.ndjson.gz', *words).stdout)
+    got, want = ([fit['reliable'] for fit in x] for x in (found['changed']['fits'], truth['fits']))
+    return [] if got == want else [f'{got}, not {want}']
+
+
 def table() -> list[str]:
     """The figures are those that fit and run have of either trace."""
     bad = []
@@ -461,6 +472,7 @@ def check(tap: Tap) -> None:
             ('what changes nothing gives the same bytes', lambda: over(SEEDS // 5, identities)),
             ('pieces come to what was requested', lambda: over(SEEDS // 5, sums)),
             ('classes are changed alone', lambda: over(SEEDS // 5, by_class)),
+            ('half the batch is that of the real program', half_the_batch),
             ('figures are those of fit and run', table), ('all formats agree', formats),
             ('all forms of a trace agree', forms), ('meta names the changes', metas),
             ('pools keep apart', taken_names), ('bad input of changes is one line', refusals)):
