@@ -806,7 +806,7 @@ class PredictUnexplainedTags(Record):
     tag: str | None
     count: int
     step: int
-    sizes: list[int]
+    sizes: list[int | None]
 
 class Unexplained(Record):
     count: int

@@ -144,6 +144,7 @@ static bool source_at(const void *of, uint32_t i, void *element)
 		.answer = a, .source = i, .at = frag_predicted_number(x, i),
 		.events = frag_predict_events(x, i), .requested = frag_fits_requested(&x->fits, i),
 		.unexplained = x->unexplained[i],
+		.margin = x->margins[i],
 		.distance = x->recordings ? frag_predicted_distance(x, x->at[i]) : 0,
 		.claim = frag_predict_claim(x, i),
 	};
@@ -295,6 +296,11 @@ static struct frag_cell_value distance_of(const void *of)
 	return v;
 }
 
+static struct frag_cell_value margin_of(const void *of)
+{
+	return FRAG_NUMBER_OF(frag_predict_margin(((const struct frag_predict_answer *)of)->found));
+}
+
 static struct frag_cell_value only_trace(const void *of)
 {
 	const struct frag_predict_answer *a = of;
@@ -423,7 +429,7 @@ static const struct frag_field fit_fields[] = {
 	{ "tag", FRAG_TYPE_TEXT_JSON, ODD(name), "null: none", .nullable = true },
 	{ "count", FRAG_TYPE_COUNT, ODD(allocs) },
 	{ "step", FRAG_TYPE_COUNT, ODD(step), "of the first; likewise its sizes" },
-	{ "sizes", FRAG_TYPE_LIST, FRAG_WHOLE, "by recording", .items = FRAG_TYPE_BYTES,
+	{ "sizes", FRAG_TYPE_LIST, FRAG_WHOLE, "by recording; null: it lacks the block", .items = FRAG_TYPE_BYTES, .absence = FRAG_UNLESS_MAX,
 	  .each = odd_size_at },
 	{ 0 },
 }, unexplained_fields[] = {
@@ -472,7 +478,7 @@ static const struct frag_field fit_fields[] = {
 	  .get = is_hypothetical },
 	{ "bound", FRAG_TYPE_WORD, FRAG_WHOLE, "of all", .get = bound_of, .words = frag_bound_words },
 	{ "distance", FRAG_TYPE_NUMBER, FRAG_WHOLE, DISTANCE, .get = distance_of, .nullable = true },
-	{ "margin", FRAG_TYPE_BYTES, FRAG_AT(predict_answer, margin), "the largest of any number" },
+	{ "margin", FRAG_TYPE_BYTES, FRAG_WHOLE, "the largest of any number", .get = margin_of },
 	{ "doubt", FRAG_TYPE_LIST, FRAG_WHOLE, "what the recordings do not show",
 	  .items = FRAG_TYPE_TEXT, .each = frag_predict_doubt_at },
 	{ "estimated", FRAG_TYPE_LIST, FRAG_WHOLE, "sizes that follow from no rule, by tag",

@@ -11,7 +11,6 @@ struct frag_predict_answer {
 	const char *const *changes;             /* as they were given, in their order */
 	uint32_t change_count;
 	const struct frag_predicted *found;
-	uint64_t margin;                        /* the largest of any number */
 	bool interrupted, time_up; /* as of a fit */
 };
 
@@ -31,6 +30,8 @@ uint64_t frag_predict_device(const struct frag_fit *fit);
 struct frag_claim frag_predict_claim(const struct frag_predicted *x, uint32_t source);
 uint64_t frag_predict_events(const struct frag_predicted *x, uint32_t source);
 uint64_t frag_predict_allocs(const struct frag_recordings *r, enum frag_growth growth);
+/* The largest margin of any source. */
+uint64_t frag_predict_margin(const struct frag_predicted *x);
 /* What the recordings do not show, one sentence each: of a struct frag_predict_answer. */
 struct frag_predict_doubt {
 	const char *text;               /* the words */

@@ -49,11 +49,31 @@ const struct frag_fitted *frag_predict_recorded(const struct frag_predicted *x,
 
 /* How sure ---------------------------------------------------------------------- */
 
-/* Is a size taken to be linear that may be quadratic? */
-static bool is_doubtful(const struct frag_predicted *x)
+/* Is a size taken to be linear that grows faster than the number, as attention does? */
+static bool is_steep(const struct frag_predicted *x)
 {
-	return x->recordings && x->recordings->count == 2
-	       && frag_predict_allocs(x->recordings, FRAG_LINEAR);
+	const struct frag_recordings *r = x->recordings;
+
+	for (uint32_t i = 0; r && i < r->size_count; i++)
+		if (r->sizes[i].steep)
+			return true;
+	return false;
+}
+
+uint64_t frag_predict_margin(const struct frag_predicted *x)
+{
+	uint64_t margin = 0;
+
+	for (uint32_t i = 0; i < x->source_count && x->margins; i++)
+		margin = x->margins[i] > margin ? x->margins[i] : margin;
+	return margin;
+}
+
+/* Does so little correspond that they may be of different programs? */
+static bool is_far(const struct frag_predicted *x)
+{
+	return x->recordings && x->recordings->aligned
+	       && 5 * (uint64_t)x->recordings->paired < 4 * (uint64_t)x->recordings->alloc_count;
 }
 
 bool frag_predict_doubt_at(const void *of, uint32_t i, void *element)
@@ -63,9 +83,28 @@ bool frag_predict_doubt_at(const void *of, uint32_t i, void *element)
 	struct frag_words w = { .text = to->words, .size = sizeof(to->words) };
 
 	to->text = to->words;
-	if (is_doubtful(x) && i-- == 0) {
-		frag_add(&w, "two recordings cannot tell a linear size from a quadratic one, as"
-			 " attention has: larger numbers may require more; record a third number");
+	if (is_steep(x) && i-- == 0) {
+		frag_add(&w, "sizes grow faster than the number, and two recordings do not show how:"
+			 " larger numbers may require more; record a third number");
+		return true;
+	}
+	if (x->recordings && x->recordings->lasting && i-- == 0) {
+		const struct frag_text tag = x->recordings->lasting_tag;
+
+		frag_add(&w, "%" PRIu32 " inserted block%s outlive%s an operation%s%.*s: perhaps these are"
+			 " different programs", x->recordings->lasting, frag_s(x->recordings->lasting),
+			 x->recordings->lasting == 1 ? "s" : "", tag.length ? ", first of " : "",
+			 tag.length < 100 ? (int)tag.length : 100, tag.text ? tag.text : "");
+		return true;
+	}
+	if (is_far(x) && i-- == 0) {
+		frag_add(&w, "only %.0f %% of the allocations are in all recordings: perhaps these are"
+			 " different programs", 100.0 * x->recordings->paired / x->recordings->alloc_count);
+		return true;
+	}
+	if (frag_predict_margin(x) && i-- == 0) {
+		frag_add(&w, "sums over 1024 rows and more may take workspaces, and the recordings have fewer"
+			 " rows: up to %s are counted", CAPACITY(frag_predict_margin(x)));
 		return true;
 	}
 	if (x->unknown && i == 0) {
@@ -95,8 +134,12 @@ static void print_recorded(const struct frag_predict_answer *a, const struct fra
 		if (r)
 			frag_add(&w, " at %" PRIu32, r->of[i].number);
 	}
-	frag_put_row(to, "recorded", "%s: %s%" PRIu64 " event%s", w.text, r ? "the same " : "",
-		     a->traces[0]->events, frag_s(a->traces[0]->events));
+	if (r && r->aligned)
+		frag_put_row(to, "recorded", "%s: %" PRIu32 " of %" PRIu32 " allocations are in all, %"
+			     PRIu32 " inserted", w.text, r->paired, r->alloc_count, r->inserted);
+	else
+		frag_put_row(to, "recorded", "%s: %s%" PRIu64 " event%s", w.text, r ? "the same " : "",
+			     a->traces[0]->events, frag_s(a->traces[0]->events));
 	for (uint32_t i = 0; i < a->change_count; i++)
 		frag_put_row(to, i ? "" : "changed", "%s", SHOWN(a->changes[i]));
 	if (!r)
@@ -261,9 +304,12 @@ static void print_tag(const struct frag_recordings *r, const struct frag_odd *od
 			      odd->tag.text ? odd->tag.text : "(no tag)", odd->allocs,
 			      frag_s(odd->allocs), odd->step);
 	w.used = strlen(text);
-	for (uint32_t i = 0; i < r->count; i++)
-		frag_add(&w, "%s %s at %" PRIu32, i ? "," : "",
-			 SIZE(odd->sizes->at[r->of[i].rank]), r->of[i].number);
+	for (uint32_t i = 0; i < r->count; i++) {
+		const uint64_t size = odd->sizes->at[r->of[i].rank];
+
+		frag_add(&w, "%s %s at %" PRIu32, i ? "," : "", size == FRAG_NO_SIZE ? "none"
+			 : SIZE(size), r->of[i].number);
+	}
 	frag_put_wrapped(to, "    ", text);
 }
 

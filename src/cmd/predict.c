@@ -220,7 +220,7 @@ static int numbers_open(struct frag_question *q, struct frag_error *err)
  */
 static int begin_at_number(struct predict *p, struct frag_error *err)
 {
-	struct frag_trace_info head = *frag_trace_info(p->taped[0].trace);
+	struct frag_trace_info head = *frag_trace_info(p->taped[p->recordings.template].trace);
 	const struct frag_trace *traces[FRAG_RECORDINGS_MAX];
 	size_t room = 60;
 	char *mark, *body, *end;
@@ -251,40 +251,68 @@ static int begin_at_number(struct predict *p, struct frag_error *err)
 	return rc;
 }
 
-/* Reads the recordings in parallel, the first onto its tape; writes the trace meanwhile. */
+/* The predicted trace, from the records of the recordings. */
+static int write_at_number(struct predict *p, const struct frag_record_buffer *records,
+			   struct frag_sink *sink, struct frag_error *err)
+{
+	const struct frag_tape *tapes[FRAG_RECORDINGS_MAX];
+	int rc;
+
+	for (uint32_t i = 0; i < p->count; i++)
+		tapes[i] = p->taped[i].tape;
+	p->sink = sink;
+	rc = begin_at_number(p, err);
+	return rc ? rc : frag_recordings_write(&p->recordings, tapes, records, p->at[0], write_event, p,
+					       err);
+}
+
+/* Recordings that differ are aligned, if they are of one program. */
+static int align_recordings(struct predict *p, struct frag_error *err)
+{
+	const struct frag_tape *tapes[FRAG_RECORDINGS_MAX];
+
+	for (uint32_t i = 0; i < p->count; i++)
+		tapes[i] = p->taped[i].tape;
+	return frag_recordings_align(&p->recordings, tapes, err);
+}
+
+/* Reads the recordings side by side onto tapes, and writes the predicted trace. */
 static int numbers_read(struct frag_question *q, struct frag_sink *sink,
-			    struct frag_error *err)
+			struct frag_error *err)
 {
 	struct predict *p = (struct predict *)q;
 	struct frag_trace *traces[FRAG_RECORDINGS_MAX];
 	struct frag_tape_writer *tapes[FRAG_RECORDINGS_MAX] = { NULL };
+	struct frag_record_buffer records[FRAG_RECORDINGS_MAX] = { { .first = NULL } };
 	struct frag_recordings_options o = {
 		.traces = traces, .numbers = p->numbers, .count = p->count, .tapes = tapes,
 		.stop = frag_interrupted, .progress = show_reading, .ctx = p,
-		.event = sink ? write_event : NULL,
+		.records = sink ? records : NULL,
 	};
+	bool whole;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->count; i++)
 		traces[i] = p->taped[i].trace;
-	p->sink = sink;
-	if (p->sink) {
-		o.number = p->at[0];
-		rc = begin_at_number(p, err);
-	}
-	/* the other recordings are read onto tapes only for their scopes */
-	for (uint32_t i = 0; i < p->count && (!i || q->is_read) && !rc; i++) {
+	for (uint32_t i = 0; i < p->count && !rc; i++) {
 		tapes[i] = frag_tape_writer_new(traces[i], 0);
 		rc = tapes[i] ? 0 : frag_fail_nomem(err);
 	}
 	rc = rc ? rc : frag_recordings_read(&p->recordings, &o, err);
+	whole = !rc || p->recordings.differ;
 	for (uint32_t i = 0; i < p->count; i++) {
-		if (!rc && tapes[i])
+		if (whole)
 			p->taped[i].tape = frag_tape_finish(tapes[i]);
-		if (!rc && q->is_read)
-			rc = frag_growth_find(traces[i], p->taped[i].tape, err);
 		frag_tape_writer_del(tapes[i]);
 	}
+	if (rc && whole)
+		rc = align_recordings(p, err);
+	for (uint32_t i = 0; i < p->count && !rc && q->is_read; i++)
+		rc = frag_growth_find(traces[i], p->taped[i].tape, err);
+	if (!rc && sink)
+		rc = write_at_number(p, records, sink, err);
+	for (uint32_t i = 0; i < p->count; i++)
+		frag_record_buffer_fini(&records[i]);
 	return rc;
 }
 
@@ -444,7 +472,7 @@ static int predict_search(struct frag_question *q, struct frag_error *err)
 	p->found = (struct frag_predicted){
 		.recordings = is_of_changes(p) ? NULL : &p->recordings,
 		.changed = p->changed_tape,
-		.tape = first->tape,
+		.tape = p->taped[p->recordings.template].tape,
 		.scope = predict_scope(p),
 		.choices = first->choices,
 		.devices = first->devices.figures,

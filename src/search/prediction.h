@@ -72,10 +72,16 @@ struct frag_predicted {
 						 * allocs first */
 	uint64_t odd_allocs;
 	uint32_t odd_tags;              /* that there are in all */
+	uint64_t *margins;              /* of each source: how much larger its devices are because of
+					 * workspaces that may start there; 0: none is counted */
 	/* its own */
 	struct frag_tape **tapes;       /* one a source; NULL: it is not ours */
 	struct frag_fit_source *sources;
 	uint32_t source_count;
+	struct frag_fits started;       /* of the sources with such workspaces, */
+	struct frag_tape **started_tapes;
+	struct frag_fit_source *started_sources;
+	uint32_t *started_of, started_count;    /* and which these are */
 };
 
 /* The number of a source; FRAG_NO_NUMBER: of changes. */

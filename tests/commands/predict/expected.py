@@ -27,11 +27,19 @@ def bends_up(points: list[tuple[int, int]]) -> bool:
     return f[2] - 2 * f[1] + f[0] > 0
 
 
+def is_square(points: list[tuple[int, int]]) -> bool:
+    """Both have the same multiple of the square of their number."""
+    (a, s), (b, t) = points
+    return a > 0 and s > 0 and Fraction(s, a * a) == Fraction(t, b * b)
+
+
 def growth(points: list[tuple[int, int]]) -> str:
     """points: rising."""
     ys = [y for _, y in points]
     if len(set(ys)) == 1:
         return 'constant'
+    if len(points) == 2 and is_square(points):
+        return 'quadratic'
     if len(points) == 2 or lagrange(points[:2], points[2][0]) == ys[2]:
         return 'linear' if ys[1] > ys[0] else 'other'
     return 'quadratic' if bends_up(points) and slope_at_first(points) >= 0 else 'other'
@@ -50,4 +58,6 @@ def size_at(points: list[tuple[int, int]], x: int) -> tuple[int, bool]:
             value = max(value, points[-1][1])
         return value, x in [p for p, _ in points]
     value = lagrange(points, x)
+    if kind == 'quadratic' and len(points) == 2:
+        value = Fraction(points[1][1] * x * x, points[1][0] ** 2)
     return max(0, ceil(value)), value >= 0 and value.denominator == 1

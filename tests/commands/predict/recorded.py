@@ -53,7 +53,8 @@ def judge(program: str, name: str, numbers: tuple, at: int, whole: str) -> list:
         faults.append('other events')
     point = answer(program, 'predict', *operands(name, numbers), '--at', at)['points'][0]
     wanted = answer(program, 'run', real)['runs'][0]['peak']['reserved']
-    if point['unexplained'] or point['fits'][0]['reserved'] != wanted:
+    # recordings of fake tensors have no workspaces; where such may start they are counted
+    if point['unexplained'] or (point['fits'][0]['reserved'] != wanted and not point['margin']):
         faults.append(f'{point["unexplained"]} not explained, {point["fits"][0]["reserved"]}'
                       f' reserved, not {wanted}')
     return faults
@@ -65,5 +66,4 @@ def check(tap, program: str) -> None:
                    judge(program, name, numbers, at, whole))
     found = answer(program, 'predict', *operands('gpt2_length', (256, 512)), '--at', 1024)
     reserved = found['points'][0]['fits'][0]['reserved']
-    tap.result('two lengths come within 0.9 % of what three give',
-               not 15988 * MIB * 0.991 <= reserved < 15988 * MIB and reserved)
+    tap.result('two lengths give what three give', reserved != 15988 * MIB and reserved)

@@ -185,6 +185,11 @@ COMMANDS = [
     *each(('predict', '-q', '--threads', '1', '--at', '5', '--largest', '--device-bytes', '64MiB',
            '--up-to', '6', '--json', 'o.json', '--trace', 'o.ndjson', 'trace.ndjson=2', 'trace.ndjson=4'),
           FILES, ('o.json', 'o.ndjson'), 'predict numbers'),
+    *each(('predict', '-q', '--threads', '1', '--at', '4', '-p', 'bestfit', '--json', 'o.json', '--trace',
+           'o.ndjson', 'rows1.ndjson=1', 'rows2.ndjson=2'), FILES, ('o.json', 'o.ndjson'),
+          'predict insertions'),
+    *each(('predict', '-q', '--threads', '1', '-p', 'bestfit', '--scale-batch', '1/2', '--json', 'o.json',
+           'rows2.ndjson'), 'alloc', ('o.json',), 'predict classes'),
     *each(('predict', '-q', '--threads', '1', '-p', 'bestfit', '--isolate', 'by=life', '--hoist',
            '--warmup', 'middle', '--scale', '1/2', '--of', '*', '--split', '1000', '--isolate',
            'by=tag', '--preallocate', '4K', '--json', 'o.json', '--trace', 'o.ndjson', 'trace.ndjson'),
@@ -338,6 +343,12 @@ def write_inputs(folder: Path, program: str) -> None:
             ('again.ndjson', ''.join(f'{{"op":"mark","name":"step {i}"}}\n'
                                      f'{{"op":"alloc","id":{i},"size":9,"tag":"x"}}\n'
                                      for i in range(9))),
+            *((f'rows{n}.ndjson', ''.join(
+                f'{{"op":"alloc","id":{i},"size":{262144 * n},"tag":"ACTIVATION"}}\n'
+                f'{{"op":"alloc","id":"s{i}","size":512,"tag":"GRADIENT"}}\n'
+                + f'{{"op":"alloc","id":"w","size":9,"tag":"ACTIVATION"}}\n{{"op":"free","id":"w"}}\n'
+                * (n > 1 and i == 3) + f'{{"op":"free","id":{i}}}\n' for i in range(9)))
+              for n in (1, 2)),
             ('log', LOG), ('pinned.ndjson', PINNED),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
