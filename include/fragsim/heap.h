@@ -107,7 +107,7 @@ struct frag_call {
 	uint64_t offset, bytes;
 };
 
-/* The order of the blocks in a free list. The latter two know the largest. */
+/* The order of the blocks in a free list. */
 enum frag_order {
 	FRAG_ORDER_SIZE,           /* then by address */
 	FRAG_ORDER_ADDRESS,
@@ -178,8 +178,6 @@ const struct frag_totals *frag_heap_totals(const struct frag_heap *h);
 const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count);
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
 uint64_t frag_heap_capacity(const struct frag_heap *h);         /* the device's; 0: unlimited */
-/* The bytes of the segment, or of the pages, that the device refused last in this step; 0: none. */
-uint64_t frag_heap_refused(const struct frag_heap *h);
 /* The capacities, [*min_capacity, *end_capacity), for which all so far would have been the same. */
 void frag_heap_capacity_range(const struct frag_heap *h, uint64_t *min_capacity,
 			      uint64_t *end_capacity);
@@ -200,9 +198,6 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 
 /* What the device calls the segment of b, which must be a block. */
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b);
-
-/* A hint: b is about to be used. */
-void frag_heap_prefetch(const struct frag_heap *h, frag_block b);
 
 /* The free list for (pool, which), which the first call creates. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
@@ -251,7 +246,7 @@ frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uin
 /* Of the list's ranges, by address: the first unmapped block after b, or of all. */
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b);
 
-/* The i-th segment without live blocks, in no order; FRAG_NO_SEGMENT after the last. */
+/* The i-th segment without live blocks that is neither a range nor kept, in no order; FRAG_NO_SEGMENT after the last. */
 frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i);
 
 /*
@@ -277,7 +272,8 @@ void frag_heap_pin_capacity(struct frag_heap *h);
 int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_block *out);
 int frag_heap_keep(struct frag_heap *h, frag_block whole);      /* never release it */
 int frag_heap_release(struct frag_heap *h, frag_block whole);   /* segment -> device */
-int frag_heap_release_idle(struct frag_heap *h);        /* all without live blocks, by ordinal */
+/* Idle segments, and whole free pages of ranges, in the order of equals that the policy chose. */
+int frag_heap_release_idle(struct frag_heap *h);
 
 /*
  * The same for policies with their own order: releases segments without live blocks, and unmaps

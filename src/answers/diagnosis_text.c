@@ -396,7 +396,7 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 			     SIZE(least - floor), percent(least - floor, a->requested),
 			     lucky ? "; " : "", lucky ? EXACTLY(a->smallest) : "",
 			     lucky ? " also fits, but a larger one may not" : "");
-	else
+	else if (a->failing)
 		frag_put_row(&r->to, "smallest", "more than %s%s; lower bound %s",
 			     SIZE(a->failing - 1), end, SIZE(floor));
 }

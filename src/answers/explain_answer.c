@@ -511,7 +511,7 @@ static void print_moves(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (m->cause <= FRAG_CAUSE_CAPACITY)
+	if (frag_oom_is_size(m->cause))
 		return;
 	for (uint32_t i = 0; i < m->move_count && (!i || p->a->verbose || m->move_count <= 2); i++)
 		print_move(p, i);
@@ -654,7 +654,7 @@ static void print_set(const struct page *p)
 		frag_put_row(p->to, "try", "a larger fraction or limit in the program");
 	else if (m->others && m->recorded.count < 2)    /* those failed at earlier requests, too */
 		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)%s", m->others,
-			     m->cause > FRAG_CAUSE_CAPACITY ? ": fragsim tune tries more" : "");
+			     frag_oom_is_size(m->cause) ? "" : ": fragsim tune tries more");
 }
 
 /* Could another place of blocks help? */

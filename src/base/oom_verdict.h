@@ -20,6 +20,12 @@ enum frag_oom_cause {
 	FRAG_CAUSE_UNKNOWN,             /* of a message: too few values */
 };
 
+/* Is it by how much is allocated, or nothing? Then no other place of the blocks could help. */
+static inline bool frag_oom_is_size(enum frag_oom_cause cause)
+{
+	return cause <= FRAG_CAUSE_CAPACITY;
+}
+
 /* "request_too_large", ...; NULL for FRAG_CAUSE_NONE. */
 const char *frag_oom_cause_name(enum frag_oom_cause cause);
 /* All of them, by cause, ended by NULL; and the bit of one in a set of those from the second on. */

@@ -6,6 +6,7 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
+#include "engine/sim_queries.h"
 #include "engine/tape_run.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
@@ -139,14 +140,10 @@ static void trials_fini(struct frag_trials *t)
 	free(t->trial);
 }
 
-static const struct frag_oom *last_oom(const struct frag_sim *sim, uint32_t device)
+/* What a policy fails to simulate stays unknown. */
+static int known(int rc)
 {
-	uint32_t count;
-	/* without a copy of the holders, results only read the simulation */
-	const struct frag_result *r = frag_sim_results((struct frag_sim *)(uintptr_t)sim, false,
-						       &count);
-
-	return r[device].oom_count ? &r[device].ooms[r[device].oom_count - 1] : NULL;
+	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
 /* Does the request succeed in a copy of the run after it has failed? */
@@ -160,9 +157,9 @@ static int retry(const struct frag_sim *after, const struct frag_next *request, 
 	if (rc)
 		return rc;
 	rc = frag_sim_feed_event(sim, request, &failed, err);
-	*succeeds = !failed;
+	*succeeds = !rc && !failed;
 	frag_sim_del(sim);
-	return rc;
+	return known(rc);
 }
 
 /* The same after the streams have completed all pending frees. */
@@ -192,7 +189,7 @@ static int retry_after_waiting(const struct frag_failed_state *s, bool *succeeds
 	*succeeds = !rc && !failed;
 	frag_sim_del(sim);
 	free(ended);
-	return rc;
+	return known(rc);
 }
 
 static int64_t usable_or_none(uint64_t total, uint64_t taken)
@@ -227,7 +224,7 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 		      struct frag_error *err)
 {
 	const struct frag_device_figures *d = s->figures;
-	const struct frag_oom *oom = last_oom(s->after, s->device);
+	const struct frag_oom *oom = frag_sim_last_oom(s->after, s->device);
 	const int64_t left = oom->metrics.device_free > 0 ? oom->metrics.device_free : 0;
 	struct frag_oom_facts facts = {
 		.need = (int64_t)oom->need, .live = (int64_t)oom->metrics.active,
@@ -319,7 +316,7 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 	int rc = frag_until_oom_begin(&run, subject, err);
 
 	*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
-	if (!rc && last_oom(run.sim, subject->device))
+	if (!rc && frag_sim_last_oom(run.sim, subject->device))
 		rc = frag_oom_diagnose(out, &(struct frag_failed_state){
 			.after = run.sim, .device = subject->device,
 			.figures = &subject->devices[subject->device], .memory = &empty,
@@ -610,19 +607,17 @@ static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned w
 	if (!is_searched(run))
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
-		rc = find_needs(a, t, run, err);
-		rc = rc ? rc : diagnose_device(a, t, run, true, err);
+		rc = known(find_needs(a, t, run, err));
+		rc = rc ? rc : known(diagnose_device(a, t, run, true, err));
 		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
-			rc = find_limit(a, t, run, err);
+			rc = known(find_limit(a, t, run, err));
 		if (!rc && run->total && wanted & FRAG_WANTED_DEVICE)
-			rc = diagnose_device(a, t, run, false, err);
+			rc = known(diagnose_device(a, t, run, false, err));
 	} else {
 		a->requested = run->peak.requested;
 		a->allocated = run->peak.allocated;
 	}
-	rc = rc ? rc : find_order(a, t, run, err);
-	/* what a policy fails to simulate stays unknown */
-	return rc == -FRAG_EPOLICY ? 0 : rc;
+	return rc ? rc : known(find_order(a, t, run, err));
 }
 
 int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,

@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "base/parse.h"
+#include "engine/sim_queries.h"
 #include "engine/tape_run.h"
 #include "events/id_map.h"
 #include "events/tape.h"
@@ -42,7 +43,6 @@ struct study {
 	struct frag_run_until_oom run;
 	struct frag_history history;
 	uint64_t target;        /* step of the failure to explain; FRAG_STILL: the first */
-	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
 };
 
 /* Does another policy, with its default settings, fit the device? One that fails does not. */
@@ -285,23 +285,16 @@ static int explanation_find_candidates(const struct study *s, const struct frag_
 	struct frag_move_target target = {
 		.pool = request->event.pool, .block_cost = s->x->block_cost,
 	};
+	const struct frag_oom *oom = frag_sim_last_oom(after, device);
 	struct frag_sought sought;
-	struct frag_sim *copy;
-	const struct frag_result *r;
-	const struct frag_oom *oom;
-	int rc = frag_sim_copy(&copy, after, err);
 
-	if (rc)
-		return rc;
-	r = result_of(copy, device);
-	oom = &r->ooms[r->oom_count - 1];
 	target.left = left_of(&s->x->devices[device], &oom->metrics, oom);
 	target.need = oom->need;
-	target.missing = missing_of(copy, device, oom, target.left);
-	rc = frag_sim_seek(copy, &request->event, &sought) ? frag_fail_nomem(err) : 0;
+	target.missing = missing_of(after, device, oom, target.left);
+	if (frag_sim_seek(after, &request->event, &sought))
+		return frag_fail_nomem(err);
 	target.list = sought.list;
-	frag_sim_del(copy);
-	return rc ? rc : frag_move_candidates_find(out, memory, &target, err);
+	return frag_move_candidates_find(out, memory, &target, err);
 }
 
 /* A move at the run's halt; then the run goes on to its next one, or the end. */
@@ -370,7 +363,7 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 
 	if (!s->x->moves || s->m->cause == FRAG_CAUSE_NONE
 	    || s->m->cause == FRAG_CAUSE_TOO_LARGE
-	    || (s->m->cause <= FRAG_CAUSE_CAPACITY && exceeds_now(s)))
+	    || (frag_oom_is_size(s->m->cause) && exceeds_now(s)))
 		return 0;
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
@@ -594,14 +587,10 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 }
 
 /* Reports that the run ended before the requested step. */
-static int refuse_later(const struct study *s, struct frag_error *err)
+static int refuse_later(uint64_t step, uint64_t failure, struct frag_error *err)
 {
-	return frag_fail(
-		err, FRAG_EUSAGE,
-		"--at: step %" PRIu64 " is after the out-of-memory at step"
-		" %" PRIu64 ", where the run ends",
-		s->m->step,
-		frag_until_oom_next((struct frag_run_until_oom *)(uintptr_t)&s->run).event.step);
+	return frag_fail(err, FRAG_EUSAGE, "--at: step %" PRIu64 " is after the out-of-memory at"
+			 " step %" PRIu64 ", where the run ends", step, failure);
 }
 
 /*
@@ -617,7 +606,7 @@ static int study_step(struct study *s, struct frag_error *err)
 	if (rc || !halted)
 		return rc ? rc : study_moment(s, err);
 	if (frag_tape_at(s->run.reader) + 1 < until)
-		return refuse_later(s, err);
+		return refuse_later(s->m->step, frag_until_oom_next(&s->run).event.step, err);
 	if (s->m->kind == FRAG_MOMENT_PEAK || s->m->kind == FRAG_MOMENT_WORST) {
 		const struct frag_next request = frag_until_oom_next(&s->run);
 		bool failed;

@@ -14,6 +14,8 @@ int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 {
 	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, b, "is not free");
+	if (!frag_block_room(h, 0))
+		return -FRAG_ENOMEM;
 	frag_list_remove(h, b);
 	h->blocks[b].state = FRAG_DETACHED;
 	return 0;
@@ -192,6 +194,8 @@ int frag_heap_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 	if (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour)
 		return frag_refuse_block(h, __func__, neighbour,
 					 "is not adjacent to block %" PRIu32, *b);
+	if (!frag_block_room(h, 0))
+		return -FRAG_ENOMEM;
 	block_merge(h, b, neighbour);
 	h->totals.merges++;
 	return 0;

@@ -186,9 +186,12 @@ FRAG_INLINE bool plain_room(struct frag_heap *h, uint32_t blocks)
 /* The segment of a block if it is plain and arguments are not checked; else NULL. */
 FRAG_INLINE const struct frag_heap_segment *plain_segment(const struct frag_heap *h, frag_block b)
 {
-	const struct frag_heap_segment *s = &h->segments[h->blocks[b].segment];
+	const struct frag_heap_segment *s;
 
-	return h->checked || !is_plain(h, s) ? NULL : s;
+	if (h->checked)
+		return NULL;
+	s = &h->segments[h->blocks[b].segment];
+	return is_plain(h, s) ? s : NULL;
 }
 
 /* frag_heap_take() of a free block that holds the request. */
@@ -196,10 +199,11 @@ FRAG_INLINE int frag_heap_take_unchecked(struct frag_heap *h, frag_block *b, uin
 				 uint64_t keep)
 {
 	const struct frag_heap_segment *s = plain_segment(h, *b);
-	const uint64_t bytes = h->blocks[*b].bytes;
+	uint64_t bytes;
 
 	if (!s)
 		return frag_heap_take(h, b, requested, keep);
+	bytes = h->blocks[*b].bytes;
 	FRAG_ASSERT(h->blocks[*b].state == FRAG_FREE && requested <= keep && keep <= bytes);
 	if (!plain_room(h, 1))
 		return -FRAG_ENOMEM;
@@ -238,6 +242,8 @@ FRAG_INLINE int frag_heap_detach_free_unchecked(struct frag_heap *h, frag_block 
 	if (!s)
 		return frag_heap_detach_free(h, b);
 	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
+	if (!plain_room(h, 0))
+		return -FRAG_ENOMEM;
 	detach_plain(h, s, b);
 	return 0;
 }
@@ -271,6 +277,8 @@ FRAG_INLINE int frag_heap_merge_unchecked(struct frag_heap *h, frag_block *b, fr
 
 	if (!s)
 		return frag_heap_merge(h, b, neighbour);
+	if (!plain_room(h, 0))
+		return -FRAG_ENOMEM;
 	detach_plain(h, s, neighbour);
 	h->blocks[neighbour].tie = h->blocks[*b].tie;
 	merge_records(h, lower ? neighbour : *b, lower ? *b : neighbour);

@@ -56,8 +56,12 @@ struct frag_heap_segment {
  *     totals.releasable == Σ bytes of the segments in idle + Σ whole free pages of ranges not kept
  *     segment in idle  <=>  live == 0, page == 0 and not kept
  *     block in exactly one list  <=>  it is free; in the gaps  <=>  it is unmapped, of a range
+ *     totals.blocks == number of allocated blocks; index.top[1] == the largest entry of all lists
+ *     pending[block.pending_at].block == block  <=>  it is pending; ready_count <= pending_count
+ *     idle_capacity >= segment_count: a segment becomes idle without memory
+ *     the lists of gaps are the first of index, by the same numbers
  *
- * Between a detach and the insert, assign or merge that ends it, `detached` is not 0: only then.
+ * Between a detach and the insert or assign that ends it, `detached` is not 0: only then.
  */
 struct frag_heap {
 	struct frag_device *dev;

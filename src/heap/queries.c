@@ -31,11 +31,6 @@ void frag_heap_capacity_range(const struct frag_heap *h, uint64_t *min_capacity,
 	*end_capacity = h->dev->end_capacity;
 }
 
-uint64_t frag_heap_refused(const struct frag_heap *h)
-{
-	return h->refused;
-}
-
 uint64_t frag_heap_granularity(const struct frag_heap *h)
 {
 	return h->dev->granularity;
@@ -95,11 +90,6 @@ frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
 {
 	FRAG_ASSERT(frag_is_block(h, b));
 	return h->segments[h->blocks[b].segment].addr;
-}
-
-void frag_heap_prefetch(const struct frag_heap *h, frag_block b)
-{
-	frag_heap_prefetch_inline(h, b);
 }
 
 static frag_block queries_block_of(const struct frag_entry *e)

@@ -42,13 +42,21 @@ struct frag_shortfall frag_heap_shortfall(struct frag_heap *h, uint64_t own)
 	return lack;
 }
 
+/* Of a range; the tail of a slab is in no list. */
+static bool is_gap(const struct frag_heap *h, uint32_t b)
+{
+	const struct frag_heap_block *k = &h->blocks[b];
+
+	return k->state == FRAG_UNMAPPED && k->bytes && h->segments[k->segment].page;
+}
+
 /* A record on its way from one number to another: out of all lists that name it, and in again. */
 static void unlink_record(struct frag_heap *h, uint32_t b)
 {
 	FRAG_ASSERT(frag_is_block(h, b));
 	if (h->blocks[b].state == FRAG_FREE)
 		frag_list_remove(h, b);
-	else if (h->blocks[b].state == FRAG_UNMAPPED && h->blocks[b].bytes)
+	else if (is_gap(h, b))
 		frag_gap_remove(h, b);
 }
 
@@ -67,7 +75,6 @@ static void relink_unused(struct frag_heap *h, uint32_t from, uint32_t to)
 static void relink_record(struct frag_heap *h, uint32_t b, uint32_t from)
 {
 	struct frag_heap_block *k = &h->blocks[b];
-	const bool gap = k->state == FRAG_UNMAPPED;
 
 	FRAG_ASSERT(k->state != FRAG_DETACHED);
 	if (k->prev == FRAG_NO_ENTRY)
@@ -78,7 +85,7 @@ static void relink_record(struct frag_heap *h, uint32_t b, uint32_t from)
 		h->blocks[k->next].prev = b;
 	if (k->state == FRAG_PENDING)
 		h->pending[k->pending_at].block = b;
-	if (gap)
+	if (is_gap(h, b))
 		frag_gap_insert(h, b);
 	else if (k->state == FRAG_FREE)
 		frag_list_insert(h, b);

@@ -595,8 +595,13 @@ static int release_cached(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	bool room = true;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < h->idle_count && room; i++)
-		room = cached_add(h, &t, h->segments[h->idle[i]].first);
+	for (uint32_t i = 0; i < h->idle_count && room; i++) {
+		const struct frag_heap_segment *s = &h->segments[h->idle[i]];
+
+		/* its one block may be detached, or several */
+		if (!why_not_release(s, &h->blocks[s->first]))
+			room = cached_add(h, &t, s->first);
+	}
 	for (uint32_t i = 0; i < lists && room; i++)
 		room = cached_add_pages(h, &t, i);
 	if (!room)

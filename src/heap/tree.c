@@ -386,9 +386,10 @@ void frag_tree_replace(struct frag_nodes *pool, frag_root root, const struct fra
 		       const struct frag_entry *now)
 {
 	struct path path;
-	uint32_t leaf = descend(pool, root, old, FRAG_ORDER_ADDRESS, &path);
+	uint32_t leaf;
 
 	FRAG_ASSERT(root);
+	leaf = descend(pool, root, old, FRAG_ORDER_ADDRESS, &path);
 	pool->nodes[leaf].low[rank_in(&pool->nodes[leaf], old, FRAG_ORDER_ADDRESS)] = *now;
 	update_path(pool, &path, FRAG_ORDER_ADDRESS);
 }
