@@ -150,6 +150,23 @@ class Baseline(Document):
     given: Given
     traces: list[Traces]
 
+class CardsCards(Record):
+    key: str
+    name: str
+    bytes: int
+    reported: str
+    by: str
+    source: str
+    per_card: int
+    context_bytes: int
+    context_message: str | None
+    context_source: str | None
+
+class Cards(Document):
+    format: Literal['fragsim-cards']
+    version: Literal[1]
+    cards: list[CardsCards]
+
 class Broken(Record):
     trace: str
     policy: str | None
@@ -532,7 +549,7 @@ class Joint(Record):
     runs: int
     together: Together
 
-class Cards(Record):
+class FitCards(Record):
     card: str
     context_bytes: int
     copies: int | None
@@ -558,7 +575,7 @@ class Fit(Document):
     at_least: int | None
     fits: list[Fits]
     joint: list[Joint]
-    cards: list[Cards]
+    cards: list[FitCards]
     outside: list[Outside]
     more: FitMore
 
@@ -1323,44 +1340,3 @@ class Trace(Document):
     beginning: TraceHeaderBeginning
     meta: Record
     events: list[Any]
-
-class WhatIfAsItIsFits(Record):
-    policy: Policy
-    alloc_conf: str | None
-    device: ExplainDevice
-    smallest: int | None
-    at_most: int | None
-    reliable: int | None
-    examined_to: int | None
-    no_refusal: int | None
-    failing_ranges: list[list[int | int | None]]
-    bound: Literal['exact', 'at_least']
-    at_least: int | None
-    at_smallest: AtSmallest | None
-    at_reliable: AtSmallest | None
-    runs: int
-    static_room: int | None
-    evidence: str
-    why: str | None
-    requested: int
-    reserved: int | None
-
-class WhatIfAsItIs(Record):
-    events: int
-    requested: int
-    bound: Literal['exact', 'at_least']
-    at_least: int | None
-    fits: list[WhatIfAsItIsFits]
-
-class WhatIf(Document):
-    format: Literal['fragsim-what-if']
-    version: Literal[2]
-    tool: Tool
-    complete: bool
-    trace: ExplainTrace
-    scope: Scope
-    hypothetical: bool
-    bound: Literal['exact', 'at_least']
-    changes: list[str]
-    as_it_is: WhatIfAsItIs
-    changed: WhatIfAsItIs

@@ -18,17 +18,20 @@
 #include "documents/documents.h"
 #include "sweep/manifest.h"
 
-/* Every document that is declared, and its format without "fragsim-", in one order. */
-static const struct frag_document_type *const documents[] = {
-	&frag_baseline_document, &frag_comparison_document, &frag_explain_document, &frag_fit_document,
-	&frag_leaks_document, &frag_message_document, &frag_placement_document, &frag_plan_document,
-	&frag_predict_document, &frag_profile_document, &frag_ranks_document, &frag_result_document,
-	&frag_manifest_document, &frag_run_line_document, &frag_trace_document, NULL,
-};
-static const char *const formats[] = {
-	"baseline", "comparison", "explain", "fit", "leaks", "message", "placement", "plan", "predict", "profile",
-	"ranks", "result", "sweep", "sweep-run", "trace", NULL,
-};
+/* Every document that is declared: its type, and its format without "fragsim-". */
+#define DOCUMENTS(DOCUMENT)                                                                     \
+	DOCUMENT(baseline, "baseline") DOCUMENT(cards, "cards") DOCUMENT(comparison, "comparison") \
+	DOCUMENT(explain, "explain") DOCUMENT(fit, "fit") DOCUMENT(leaks, "leaks")              \
+	DOCUMENT(message, "message") DOCUMENT(placement, "placement") DOCUMENT(plan, "plan")    \
+	DOCUMENT(predict, "predict") DOCUMENT(profile, "profile") DOCUMENT(ranks, "ranks")      \
+	DOCUMENT(result, "result") DOCUMENT(manifest, "sweep") DOCUMENT(run_line, "sweep-run")  \
+	DOCUMENT(trace, "trace")
+#define TYPE(type, format) &frag_##type##_document,
+#define FORMAT(type, format) (format),
+#define WORD(type, format) " " format
+
+static const struct frag_document_type *const documents[] = { DOCUMENTS(TYPE) NULL };
+static const char *const formats[] = { DOCUMENTS(FORMAT) NULL };
 
 struct help {
 	int schema;             /* of the formats; -1: none */
@@ -36,8 +39,7 @@ struct help {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "schema", "FORMAT", "print a JSON Schema: baseline, comparison, explain, fit, leaks, message, placement, plan,"
-	  " predict, profile, ranks, result, sweep, sweep-run, trace",
+	{ 0, "schema", "FORMAT", "print a JSON Schema:" DOCUMENTS(WORD),
 	  FRAG_WORD(struct help, schema, formats), .usual = UINT64_MAX },
 	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
 	  FRAG_FLAG(struct help, members) },

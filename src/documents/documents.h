@@ -98,6 +98,7 @@ int frag_policies_write(const struct frag_policy_ops *const *policies, struct fr
 
 /* Cards, an array of const struct frag_card *, ended by NULL: fragsim-list(1). */
 int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err);
+extern const struct frag_document_type frag_cards_document;
 
 /* What a replay has learned of a device, out of a file: see fragsim-profile(5). */
 struct frag_profile {
