@@ -150,22 +150,70 @@ static bool align_read(struct aligned *a, const struct frag_tape *tape)
 	return good;
 }
 
-/* Blocks from before the history come by address: those of equal sizes and ends, then all others. */
-static void align_initial(const struct aligned *small, const struct aligned *large, uint32_t *twin,
-			  bool *used)
-{
-	for (int pass = 0; pass < 3; pass++)
-		for (uint32_t k = 0; k < large->initial; k++)
-			for (uint32_t i = 0; i < small->initial && twin[k] == UINT32_MAX; i++) {
-				const bool freed = (small->ends[i] == UINT32_MAX)
-						   == (large->ends[k] == UINT32_MAX);
+/* A block from before the history, in the order in which such blocks are paired. */
+struct initial_block {
+	uint64_t bytes;                 /* 0: sizes no longer count; likewise the end */
+	uint32_t end, alloc;
+};
 
-				if (used[i] || (pass < 2 && !freed)
-				    || (pass < 1 && small->bytes[i] != large->bytes[k]))
-					continue;
-				twin[k] = i;
-				used[i] = true;
+static int by_size_and_end(const void *a, const void *b)
+{
+	const struct initial_block *x = a, *y = b;
+	const bool mine = x->end == UINT32_MAX, its = y->end == UINT32_MAX;
+
+	if (mine != its)
+		return mine ? 1 : -1;
+	return x->bytes != y->bytes ? (x->bytes < y->bytes ? -1 : 1)
+				    : frag_order_two(x->end, y->end, x->alloc, y->alloc);
+}
+
+/* The blocks that have no partner yet, sorted. */
+static uint32_t initial_left(const struct aligned *a, const bool *paired, int pass,
+			     struct initial_block *out)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < a->initial; i++)
+		if (!paired[i])
+			out[count++] = (struct initial_block){
+				.bytes = pass < 1 ? a->bytes[i] : 0,
+				.end = pass < 2 ? a->ends[i] : 0, .alloc = i,
+			};
+	FRAG_SORT(out, count, by_size_and_end);
+	return count;
+}
+
+/*
+ * Blocks from before the history come by address. Those of equal sizes are paired in the order of
+ * their frees, then those that are freed, or not, likewise, then all others. False: out of memory.
+ */
+static bool align_initial(const struct aligned *small, const struct aligned *large, uint32_t *twin)
+{
+	const size_t room = (size_t)small->initial + large->initial + 1;
+	struct initial_block *x = malloc(2 * room * sizeof(*x)), *y = x ? x + room : NULL;
+	bool *paired = calloc(2 * room, sizeof(*paired)), *used = paired ? paired + room : NULL;
+
+	for (int pass = 0; x && paired && pass < 3; pass++) {
+		const uint32_t n = initial_left(small, used, pass, x);
+		const uint32_t m = initial_left(large, paired, pass, y);
+
+		for (uint32_t i = 0, k = 0; i < n && k < m;) {
+			const bool freed = x[i].end != UINT32_MAX, its = y[k].end != UINT32_MAX;
+
+			if (freed != its || x[i].bytes != y[k].bytes) {
+				if (freed != its ? freed : x[i].bytes < y[k].bytes)
+					i++;
+				else
+					k++;
+				continue;
 			}
+			twin[y[k].alloc] = x[i].alloc;
+			paired[y[k++].alloc] = used[x[i++].alloc] = true;
+		}
+	}
+	free(x);
+	free(paired);
+	return x && paired;
 }
 
 /* By alloc of the template: the alloc of another recording; UINT32_MAX: it lacks the block. */
@@ -176,18 +224,16 @@ static int align_one(const struct aligned *small, const struct aligned *large, u
 		{ small->items, small->count, small->number }, { large->items, large->count, large->number },
 	};
 	uint32_t *twins = malloc(((size_t)large->count + 1) * sizeof(*twins));
-	bool *used = calloc((size_t)small->initial + 1, sizeof(*used));
-	int rc = twins && used ? frag_align(&sides[0], &sides[1], twins, err) : frag_fail_nomem(err);
+	int rc = twins ? frag_align(&sides[0], &sides[1], twins, err) : frag_fail_nomem(err);
 
 	for (uint32_t k = 0; k < large->allocs; k++)
 		twin[k] = UINT32_MAX;
 	for (uint32_t k = 0; k < large->count && !rc; k++)
 		if (twins[k] != UINT32_MAX && large->items[k].alloc != FRAG_NO_ALLOC)
 			twin[large->items[k].alloc] = small->items[twins[k]].alloc;
-	if (!rc)
-		align_initial(small, large, twin, used);
+	if (!rc && !align_initial(small, large, twin))
+		rc = frag_fail_nomem(err);
 	free(twins);
-	free(used);
 	return rc;
 }
 
