@@ -4,11 +4,12 @@
     python_types.py [FOLDER] > python/fragsim/_types.pyi
 
 FOLDER (build/documents) has the schemas. `ACCEPT=1 tests/crossing/schema/run.py` writes the file too.
-A class for each object; two objects with equal members have one. A member that is a word of Python, or
-a method of dict, is reached by its key alone and is a comment here.
+A class for each object; two objects with equal members have one. A member whose name is none of
+Python, or a method of dict, is reached by its key alone and is a comment here.
 """
 import json
 import keyword
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,7 +27,12 @@ WITH_METHODS = {'Scope': 'Scope', 'ResultRuns': 'Run'}
 
 def name_of(key: str) -> str:
     """AsItIs of as_it_is."""
-    return key.replace('-', '_').title().replace('_', '')
+    return re.sub(r'[^A-Za-z0-9]', '', key.title())
+
+
+def is_attribute(key: str) -> bool:
+    """Can record.KEY be written, and is it the member?"""
+    return key.isidentifier() and not keyword.iskeyword(key) and not hasattr(dict, key)
 
 
 class Types:
@@ -43,7 +49,7 @@ class Types:
         members = dict(body.get('properties', {}))
         for of_op in body.get('allOf', ()):
             members |= of_op['then']['properties']
-        lines = tuple(f'    {"# " * (keyword.iskeyword(key) or hasattr(dict, key))}{key}:'
+        lines = tuple(f'    {"" if is_attribute(key) else "# "}{key}:'
                       f' {self.annotation(inner, key, place)}'
                       for key, inner in members.items() if inner is not False)
         if lines in self.of:

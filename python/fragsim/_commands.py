@@ -17,7 +17,7 @@ from ._program import folder as temporary
 from ._traces import Source, Trace, given
 
 if TYPE_CHECKING:
-    from ._types import Explain, Fit, Leaks, Message, Predict, Ranks, Result
+    from ._types import Comparison, Explain, Fit, Leaks, Message, Predict, Ranks, Result
 
 Option = Union[str, int, float, bool, None, "os.PathLike[str]", Sequence[Any]]
 OUT_OF_MEMORY = 3
@@ -184,9 +184,9 @@ def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
     return _many("diff", traces, options, "--json={}")
 
 
-def compare_in(folder: str, names: list[str], **options: Option) -> Document:
+def compare_in(folder: str, names: list[str], **options: Option) -> Comparison:
     """diff() of files in a folder, by their names in it: those are what a baseline knows."""
-    return _ask("diff", names, None, options, "--json={}", folder)
+    return cast("Comparison", _ask("diff", names, None, options, "--json={}", folder))
 
 
 def fit(*traces: Trace, policy: str | Sequence[str] | None = None,

@@ -10,6 +10,7 @@ and bad traces, headers and events; result-good.json is a good result, and resul
 what to take out of it or put into it to make it bad.
 """
 
+import ast
 import copy
 import difflib
 import gzip
@@ -326,6 +327,7 @@ def check_members(tap: Tap) -> None:
     meant. ACCEPT=1 writes them anew."""
     path = ROOT / 'python' / 'fragsim' / '_types.pyi'
     types = python_types.types(schemas.PRINTED)
+    ast.parse(types)
     if os.environ.get('ACCEPT'):
         path.write_text(types, 'utf-8')
     tap.result(f'{path.name} has the members of all documents', [
