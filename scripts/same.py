@@ -24,14 +24,14 @@ SNAPSHOTS = ('leak_hook', 'oom_fragmentation', 'gpt_checkpoint')
 TWO = 'gpt2_batch2.ndjson.gz=2 gpt2_batch4.ndjson.gz=4'
 FORMATS = ('text', 'markdown', 'json', 'csv')
 POLICIES = ('bestfit', 'firstfit', 'buddy', 'sizeclass', 'tlsf', 'bfc', 'rmm', 'cupy', 'compact', 'direct')
-ANSWERS = (f'fit {R}', f'fit {R} {M}', f'tune --grid short {R}', f'plan {M} -p buddy',
+ANSWERS = (f'fit {R}', f'fit {R} {M}', f'fit --settings short {R}', f'plan {M} -p buddy',
            f'plan --alone {M}', f'ranks {R} {G} --device-bytes 2GiB', f"predict {G} --drop '*'",
            f'predict --shard 2 {R}', 'leaks leak_hook.pickle.gz', f'leaks {R}',
            f'predict {TWO} --at 16', f'predict {TWO} --largest --device-bytes 8GiB',
            f'diff -p bestfit -p buddy {R} {M}', f'run {R}', f'run --device-bytes 3GiB {R}',
            f'explain --device-bytes 3GiB {R}', 'explain oom_fragmentation.pickle.gz', f'trace info {R}',
            'list policies', 'list cards')
-SINGLE = (f'fit {R}', f'tune --grid short {R}', f'plan --alone {R}', f'leaks {R}', f'run {R}',
+SINGLE = (f'fit {R}', f'fit --settings short {R}', f'plan --alone {R}', f'leaks {R}', f'run {R}',
           f'predict --shard 2 {R}', f'explain --device-bytes 2GiB {R}')
 OPTIONS = ('--json -', '-q --json x.json', '--device-bytes 0', '--device h100-80gb',
            '--alloc-conf nonsense:1', '--alloc-conf expandable_segments:True', '--format nope',

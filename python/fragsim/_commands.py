@@ -71,7 +71,7 @@ def _without_timeout(options: Mapping[str, Option]) -> tuple[dict[str, Option], 
 
 
 # Their documents show a part of each list unless --top all is given.
-LISTING = ("diff", "explain", "fit", "leaks", "predict", "ranks", "tune")
+LISTING = ("diff", "explain", "fit", "leaks", "predict", "ranks")
 
 
 def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
@@ -192,23 +192,15 @@ def compare_in(folder: str, names: list[str], **options: Option) -> Comparison:
 def fit(*traces: Trace, policy: str | Sequence[str] | None = None,
         alloc_conf: str | Sequence[str] | None = None, device: str | int | None = None,
         context: str | int | None = None, **options: Option) -> Fit:
-    """Find the smallest device, in bytes, that fits traces: `fragsim fit`.
+    """Find the smallest device, in bytes, and the setting to use: `fragsim fit`.
 
-    Returns a document whose `fits` has, for each trace and policy, `smallest` and `safe` (from
-    there on every larger one does too); null, with exit_status 1, where none was found.
+    Returns a document whose `fits` has, for each trace and policy, `smallest` and `reliable` (from
+    there on every larger one fits too); null, with exit_status 1, where none was found. Its
+    `recommended` has the `alloc_conf` to set (null: the default is as good) and, with a device,
+    the bytes that it has `left`. settings="all" tries many settings, "none" none.
     """
     return cast("Fit", _many("fit", traces, {**on_device(device, context), "policy": policy,
                                              "alloc_conf": alloc_conf, **options}))
-
-
-def tune(*traces: Trace, device: str | int | None = None, context: str | int | None = None,
-         **options: Option) -> Document:
-    """Find the settings of PyTorch's allocator that suit traces: `fragsim tune`.
-
-    grid="short" tries few. Returns a document whose `env` is a line to paste (null: none
-    survives, with exit_status 1), and whose `best` and `default` have `smallest`, in bytes.
-    """
-    return _many("tune", traces, {**on_device(device, context), **options})
 
 
 def explain(trace: Trace, *, policy: str | None = None, device: str | int | None = None,

@@ -64,7 +64,7 @@ class Document(Record):
     warnings: list[str]
     """Without "fragsim: ", a line each."""
     exit_status: int
-    """3 where a run was out of memory; 1 where fit or tune found nothing."""
+    """3 where a run was out of memory; 1 where fit found nothing."""
 
     def __str__(self) -> str:
         return self.report or super().__str__()

@@ -554,6 +554,30 @@ class FitCards(Record):
     context_bytes: int
     copies: int | None
 
+class Recommended(Record):
+    alloc_conf: str | None
+    reliable: int | None
+    smallest: int | None
+    left: int | None
+    driver_calls: int | None
+
+class Settings(Record):
+    alloc_conf: str
+    policy: str
+    status: Literal['open', 'fits', 'oom', 'skipped', 'error']
+    reliable: int | None
+    smallest: int | None
+    left: int | None
+    driver_calls: int | None
+    why: str | None
+
+class Tests(Record):
+    path: str
+    fits: bool
+    reliable: int | None
+    own_best: str
+    own_reliable: int | None
+
 class Outside(Record):
     name: str
     bytes: int | None
@@ -561,10 +585,11 @@ class Outside(Record):
 
 class FitMore(Record):
     cards: int
+    settings: int
 
 class Fit(Document):
     format: Literal['fragsim-fit']
-    version: Literal[2]
+    version: Literal[3]
     tool: Tool
     complete: bool
     traces: list[ExplainTrace]
@@ -576,6 +601,9 @@ class Fit(Document):
     fits: list[Fits]
     joint: list[Joint]
     cards: list[FitCards]
+    recommended: Recommended | None
+    settings: list[Settings]
+    tests: list[Tests]
     outside: list[Outside]
     more: FitMore
 

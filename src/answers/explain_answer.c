@@ -654,7 +654,7 @@ static void print_set(const struct page *p)
 		frag_put_row(p->to, "try", "a larger fraction or limit in the program");
 	else if (m->others && m->recorded.count < 2)    /* those failed at earlier requests, too */
 		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)%s", m->others,
-			     frag_oom_is_size(m->cause) ? "" : ": fragsim tune tries more");
+			     frag_oom_is_size(m->cause) ? "" : ": fragsim fit --settings all tries more");
 }
 
 /* Could another place of blocks help? */

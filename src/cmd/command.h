@@ -198,7 +198,7 @@ const char *frag_last_given(const struct frag_args *args, const char *const *exc
 
 /* All commands, in the order of `fragsim -h`: along the path of a user, then all others. */
 #define FRAG_COMMANDS(X)                                                                       \
-	X(explain) X(record) X(run) X(fit) X(tune) X(predict) X(leaks) X(ranks) \
+	X(explain) X(record) X(run) X(fit) X(predict) X(leaks) X(ranks) \
 	X(diff) X(replay) X(plan) X(sweep) X(verify) X(trace) X(list) X(help)                  \
 	X(trace_info) X(trace_convert) X(trace_merge) X(trace_slice) X(trace_shrink)           \
 	X(trace_anonymize) X(trace_gen) X(list_policies) X(list_cards) X(complete)

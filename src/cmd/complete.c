@@ -178,7 +178,7 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd,
 		offer(at, cmd->formats[i]->name, "", "");
 	if (strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats)
 		offer(at, "html", "", "");
-	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0
+	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "WHICH") == 0
 	    || strcmp(arg, "DIR") == 0)
 		offer_files(at);
 	else if (strcmp(arg, "CARD") == 0)

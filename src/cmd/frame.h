@@ -172,7 +172,7 @@ struct frag_job frag_question_job(struct frag_question *q, bool (*stop)(void *ct
 	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),                                                     \
 	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json, .csv or .html; repeatable"),       \
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"), FRAG_SIMULATION_ROWS
-/* Of what searches: fit, tune and predict. */
+/* Of what searches: fit and predict. */
 #define FRAG_SEARCH_ROWS                                                                       \
 	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_ANSWER_ROWS, FRAG_TIME_ROW,           \
 	FRAG_SEARCH_THREADS_ROW

@@ -165,7 +165,7 @@ static const struct { const char *old, *now; } old_names[] = {
 	{ "info", "trace info" }, { "convert", "trace convert" }, { "merge", "trace merge" },
 	{ "slice", "trace slice" }, { "shrink", "trace shrink" }, { "anonymize", "trace anonymize" },
 	{ "gen", "trace gen" }, { "policies", "list policies" }, { "cards", "list cards" },
-	{ "extrapolate", "predict" }, { "what-if", "predict" }, { "report", "run -o page.html" },
+	{ "extrapolate", "predict" }, { "what-if", "predict" }, { "tune", "fit" }, { "report", "run -o page.html" },
 };
 
 const char *frag_command_verb(const struct frag_cmd *cmd)

@@ -69,6 +69,23 @@ static bool has_setting(const struct frag_choice *own, const char *line)
 	       && !frag_choice_settings(&oldest, line, &unused);
 }
 
+/* The choice is called by its settings, behind the release where its own name has that. */
+static void name_setting(struct frag_choice *c, const struct frag_choice *own)
+{
+	const size_t whole = strlen(own->label), tail = strlen(CONF(own));
+	const bool ends = whole >= tail && strcmp(own->label + whole - tail, CONF(own)) == 0;
+	const int release = strncmp(own->label, "pytorch ", 8) == 0 && ends ? (int)(whole - tail) : 0;
+	const bool blank = release && own->label[release - 1] == ' ';
+	struct frag_choice spelt = *c;
+	struct frag_error unused;
+
+	if (whole)
+		snprintf(c->label, sizeof(c->label), "%.*s%s%.200s", release - blank, own->label,
+			 release ? " " : "", CONF(c));
+	if (!frag_choice_expand_settings(&spelt, &unused))
+		memcpy(c->text, spelt.text, sizeof(c->text));
+}
+
 /* Gives each source's choice the setting. The candidate is skipped where one cannot have it. */
 static int set_choices(const struct frag_recommendation *r, struct frag_setting_rank *c,
 		       const char *line, struct frag_error *err)
@@ -87,6 +104,7 @@ static int set_choices(const struct frag_recommendation *r, struct frag_setting_
 		else if (!has_setting(&r->sources[i].choices[0], line))
 			snprintf(c->why, sizeof(c->why), "PyTorch 2.%u does not have it",
 				 (unsigned)frag_oldest_release(&r->sources[i].choices[0]));
+		name_setting(&c->choices[i], &r->sources[i].choices[0]);
 		c->status = *c->why ? FRAG_RANK_SKIPPED : FRAG_RANK_OPEN;
 	}
 	return 0;
@@ -187,7 +205,17 @@ static int add_lines(struct frag_recommendation *r, const struct frag_grid *grid
 
 /* Trying ---------------------------------------------------------------------- */
 
-/* A setting on one capacity. A simulation that fails is no failure of the search. */
+/* A simulation that fails is no failure of the search: that setting is no candidate. */
+static void note_error(struct frag_setting_rank *c, uint32_t places)
+{
+	for (uint32_t i = 0; i < places; i++)
+		if (c->intervals[i].why)
+			snprintf(c->why, sizeof(c->why), "%.200s", c->intervals[i].why);
+	if (*c->why)
+		c->status = FRAG_RANK_ERROR;
+}
+
+/* A setting on one capacity. */
 static int try_setting(struct frag_setting_rank *c, uint32_t places, uint64_t total,
 		  struct frag_fit_verdict *v, struct frag_error *err)
 {
@@ -196,11 +224,7 @@ static int try_setting(struct frag_setting_rank *c, uint32_t places, uint64_t to
 	if (rc || v->fits)
 		return rc;
 	c->fails_at = frag_max(c->fails_at, total);
-	for (uint32_t i = 0; i < places; i++)
-		if (c->intervals[i].why)
-			snprintf(c->why, sizeof(c->why), "%.200s", c->intervals[i].why);
-	if (*c->why)
-		c->status = FRAG_RANK_ERROR;
+	note_error(c, places);
 	return 0;
 }
 
@@ -213,7 +237,9 @@ static int recommend_walk(const struct frag_recommendation *r, struct frag_setti
 {
 	const uint64_t events = frag_tape_info(lattice_of(r)->tape)->events + 1;
 	const struct frag_fit_bounds bounds = {
-		.up_to = r->device, .runs = frag_max(ROUND, frag_min(RUNS_MAX, EVENTS_MAX / events)),
+		.up_to = r->device,
+		.runs = r->exact ? FRAG_FIT_RUNS
+				 : frag_max(ROUND, frag_min(RUNS_MAX, EVENTS_MAX / events)),
 	};
 	struct frag_fit_verdict v;
 	struct frag_fit fit;
@@ -230,6 +256,8 @@ static int recommend_walk(const struct frag_recommendation *r, struct frag_setti
 	c->reliable = fit.reliable;
 	c->without_gaps = fit.smallest == fit.reliable && (!r->device || fit.examined_to > r->device);
 	c->at = fit.at_reliable;
+	if (c->reliable == NONE)
+		note_error(c, r->place_count);
 	if (!r->device)
 		return 0;
 	rc = try_setting(c, r->place_count, r->device, &v, err);
@@ -455,7 +483,7 @@ static int recommend_finish(void *ctx, uint32_t index, struct frag_error *err)
 		c->status = FRAG_RANK_OOM;
 		return 0;
 	}
-	if (r->exact || (r->own && !index))
+	if (r->exact || (r->own && !index) || (r->also && index == r->also_index))
 		rc = recommend_walk(r, c, err);
 	if (rc || (!r->every && !c->walked))
 		return rc;
@@ -473,6 +501,8 @@ static int recommend_all(struct frag_recommendation *r, struct frag_error *err)
 	struct frag_tasks each = { .job = &r->job, .task = recommend_finish, .ctx = r };
 	int rc = r->grid || frag_grid_init(&usual, "short") ? 0 : frag_fail_nomem(err);
 
+	rc = rc || !r->also ? rc : recommend_add(r, r->also, err);
+	r->also_index = r->count - 1;
 	rc = rc ? rc : add_lines(r, r->grid ? r->grid : &usual, UINT32_MAX, err);
 	frag_grid_fini(&usual);
 	for (uint32_t i = 0; i < r->place_count && !rc; i++)

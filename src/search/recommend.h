@@ -49,6 +49,7 @@ struct frag_recommendation {
 	bool own;               /* the own setting's smallest and reliable capacities, too; */
 	bool every;             /* of every candidate whether it fits, too; */
 	bool exact;             /* and its smallest and reliable capacities */
+	const char *also;               /* a setting that is tried and examined, too; NULL: none */
 	const uint64_t *requested;      /* peak of each device of the one source; NULL: not known */
 	const struct frag_driver_model *model;
 	struct frag_job job;            /* shows "settings" */
@@ -56,6 +57,7 @@ struct frag_recommendation {
 	struct frag_setting_rank *candidates;      /* the first has the programs' own settings */
 	uint32_t count, capacity;
 	uint32_t best;                  /* the recommended one; 0: the first is as good, or FRAG_ALL */
+	uint32_t also_index;            /* its candidate; 0: none */
 	bool no_spare;                  /* none fits with `spare`, which was given up */
 	uint64_t lower_bound;           /* below, nothing fits */
 	/* of the search */

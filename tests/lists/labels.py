@@ -11,7 +11,7 @@ PAGES = {
     'change_answer': 'diff', 'diagnosis_text': 'run', 'explain_answer': 'explain',
     'fit_answer': 'fit', 'leaks_answer': 'leaks',
     'message_answer': 'explain', 'plan_answer': 'plan', 'ranks_answer': 'ranks',
-    'predict_text': 'predict', 'tune_answer': 'tune',
+    'predict_text': 'predict', 'fit_settings': 'fit', 'fit_cards': 'fit',
 }
 # a label is the second argument of these, maybe one of two; the first row of several has it
 ROWS = re.compile(r'\b(?:frag_put_row|frag_print_row|fit_row|message_row)\('

@@ -59,4 +59,5 @@ def check(tap: Tap, program: str) -> None:
         best = min((f for f in found['fits'] if f['alloc_conf'] is not None), key=lambda f: f['reliable'])
         tap.same(f'context {context}: each card has all its bytes for the sizes',
                  [(r['card'], r['context_bytes']) for r in found['cards']],
-                 [(c['key'], 0) for c in cards.values() if c['bytes'] >= best['reliable']])
+                 [(c['key'], 0) for c in cards.values() if c['bytes'] >= best['reliable']
+                  and c['bytes'] < (best['examined_to'] or 1 << 60)])

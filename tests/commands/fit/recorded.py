@@ -46,16 +46,16 @@ def fit_of(program: str, name: str, line: str) -> dict:
 
 
 def check_best(tap: object, program: str, name: str, smallest: int, words: str) -> None:
-    best = document(program, 'tune', '-q', '--json', '-', '--context-bytes', '0',
-                    path(name))['best_newer']
+    said = document(program, 'fit', '-q', '--settings', 'all', '--exact', '--json', '-', '-p', 'pytorch:version=2.15',
+                    '--context-bytes', '0', path(name))['settings']
+    best = min((x for x in said if x['smallest']), key=lambda x: x['smallest'])
     tap.ok(mib(best['smallest']) == smallest and words in best['alloc_conf'],
            f'{name}: the best setting needs {smallest} MiB',
            f'{best["alloc_conf"]}: {mib(best["smallest"])}')
     again = document(program, 'run', '-q', '--json', '-', '--context-bytes', '0', '--alloc-conf',
                      best['alloc_conf'], '--device-bytes', f'{best["smallest"]}B',
                      path(name))['runs'][0]
-    tap.ok(again['status'] == 'fits' and again['counts']['retries'] == best['retries'],
-           f'{name}: pasted, it survives there')
+    tap.ok(again['status'] == 'fits', f'{name}: pasted, it fits there')
 
 
 def check(tap: object, program: str) -> None:

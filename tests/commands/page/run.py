@@ -500,7 +500,7 @@ def answers(trace: object, device: str) -> dict[str, tuple]:
     return {'run': ('run', '--device-bytes', device, trace),
             'diff': ('diff', '-p', 'pytorch', '-p', 'bestfit', '--device-bytes', device, trace),
             'fit': ('fit', '-p', 'pytorch', '-p', 'bestfit', trace),
-            'tune': ('tune', '--grid', 'short', trace),
+            'tune': ('fit', '--settings', 'short', trace),
             'explain': ('explain', '-p', 'pytorch', '--device-bytes', device, trace)}
 
 

@@ -368,7 +368,7 @@ def long_answers():
                                    'total capacity; 12.10 GiB already allocated; 1.20 GiB free; 14.10 GiB '
                                    'reserved in total by PyTorch)\n' for i in range(2, 62)))
     commands = {'explain': ('explain', '--at', str(3 * blocks - 1), 'long'), 'peak': ('explain', 'long'),
-                'fit': ('fit', '--map', 'long'), 'tune': ('tune', '--grid', 'short', 'long'),
+                'fit': ('fit', '--map', 'long'), 'tune': ('fit', '--settings', 'short', 'long'),
                 'plan': ('plan', 'long'), 'diff': ('diff', 'long', 'long'),
                 'ranks': ('ranks', 'long', 'where'), 'messages': ('explain', 'log')}
     for name, words in commands.items():

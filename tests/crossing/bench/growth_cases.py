@@ -220,18 +220,18 @@ def on_devices(*arguments: str) -> Callable[[str, int], tuple[str, ...]]:
     return make
 
 
-def tune(_: str, n: int) -> tuple[str, ...]:
-    return 'tune', '-q', '--grid', 'short', trace(churn(n))
+def settings(_: str, n: int) -> tuple[str, ...]:
+    return 'fit', '-q', '--settings', 'short', trace(churn(n))
 
 
-def tune_steps(_: str, n: int) -> tuple[str, ...]:
+def settings_steps(_: str, n: int) -> tuple[str, ...]:
     """The same again and again, so the devices that differ are as many."""
     def events() -> Iterator[str]:
         for first in range(0, n, 100):
             size = sizes()
             yield from (alloc(first + i, next(size)) for i in range(100))
             yield from (free(first + i) for i in reversed(range(100)))
-    return 'tune', '-q', '--grid', 'short', trace(events())
+    return 'fit', '-q', '--settings', 'short', trace(events())
 
 
 def predict_numbers(_: str, n: int) -> tuple[str, ...]:
@@ -428,8 +428,8 @@ CASES = (
     Case('explain, devices', on_devices('explain', '-q', '--at', 'peak', '--json', 'o'), per=100,
          known='lives of blocks are looked for in the tape for each'),
     Case('plan, blocks', plan),
-    Case('tune, steps of a training', tune_steps),
-    Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
+    Case('fit of settings, steps of a training', settings_steps),
+    Case('fit of settings, live blocks', settings, per=100, known='more devices differ, and each is tried'),
     Case('predict, blocks at a number', predict_numbers, per=10),
     Case('predict, blocks changed', predict_changes),
     Case('predict, tags', predict_tags),

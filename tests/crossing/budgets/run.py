@@ -28,7 +28,7 @@ LIMIT = 60
 MOST = 2**53 - 1
 MANY = times(1200, 4000)
 MIB = 1 << 20
-SEARCHES = ('fit', 'tune', 'predict', 'predict numbers', 'explain')
+SEARCHES = ('fit', 'predict', 'predict numbers', 'explain')
 
 
 def alloc(name: int, size: int = 1000000, **more: object) -> dict:
@@ -77,8 +77,8 @@ def commands(name: str) -> list[tuple[str, ...]]:
         ('run', '-p', 'pytorch', '--device-bytes', '8MiB', name),
         ('explain', *short, '--at', 'peak', name),
         ('explain', *short, '-p', 'compact', '--device-bytes', '8MiB', name),
-        ('fit', *short, name), ('tune', *short, name),
-        ('tune', *short, '--device-bytes', '1GiB', name),
+        ('fit', *short, name),
+        ('fit', *short, '--device-bytes', '1GiB', name),
         ('predict', *short, '--scale', '2', name), ('predict', *short, '--split', '512', name),
         ('predict', *short, f'{name}=1', f'{name}=2', '--at', '4'),
         ('trace', 'shrink', *short, '-p', 'pytorch', '--device-bytes', '8MiB', name, 'out.ndjson'),

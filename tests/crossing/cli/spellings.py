@@ -61,7 +61,6 @@ def the_trace_itself(folder, other):
 OLD_WAYS = {
     'room for others': (('fit', '--static-room', '--device-bytes', '1GiB', 'good.ndjson'),
                         '--headroom', None, None),
-    'the grid': (('tune', '--grid', 'default', 'good.ndjson'), '--grid pytorch', None, None),
     'GB of a card': (('run', '--device', '24GB', 'good.ndjson'), '24GiB', None, None),
 }
 

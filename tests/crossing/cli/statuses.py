@@ -256,8 +256,6 @@ ANSWERS = {
         'oom': '1', 'live': '9MiB', 'free': '21MiB', 'non_releasable': '21MiB',
         'missing': '16MiB'}),
     'explain, of no OOM': (('explain', '-p', 'bestfit'), {'oom': '0', 'missing': '0'}),
-    'tune': (('tune', '--grid', 'short'), {'smallest': '40MiB', 'reliable': '40MiB',
-                                           'calls': '2', 'retries': '0'}),
     'plan': (('plan', '--alone'), {'height': '34MiB', 'bound': '34MiB'}),
     'predict': (('predict', '--scale', '2', '-p', 'pytorch'), {
         'reserved': '110MiB', 'smallest': '110MiB', 'reliable': '110MiB'}),

@@ -20,7 +20,7 @@ TAP = Tap()
 PROGRAM = ''
 GROWS = {'leak': True, 'grows': True, 'none': False, 'unknown': None}
 COMMANDS = {
-    'fit': ('fit',), 'tune': ('tune', '--time', '1s'), 'plan': ('plan', '--time', '1s'),
+    'fit': ('fit',), 'plan': ('plan', '--time', '1s'),
     'run': ('run',), 'run of two policies': ('run', '-p', 'pytorch', '-p', 'bestfit'),
     'explain': ('explain',), 'info': ('trace', 'info'),
     'predict': ('predict', '--hoist'), 'ranks': ('ranks',),
@@ -92,7 +92,7 @@ def check_rows() -> None:
     TAP.same('lines that keep 3 MiB an iteration', check('leak.ndjson', grown), True)
     TAP.same('lines that keep nothing', check('even.ndjson', even), False)
     row = '3.00 MiB per iteration, most of it by losses: a longer run needs more'
-    for args in (('fit',), ('tune',), ('plan',), ('predict', '--hoist'),
+    for args in (('fit',), ('plan',), ('predict', '--hoist'),
                  ('run', '-p', 'pytorch', '--device-bytes', '1GiB')):
         shown = ' '.join(text(args[0], grown, *args[1:]).split())
         TAP.ok(row in shown and 'growth' not in text(args[0], even, *args[1:]),

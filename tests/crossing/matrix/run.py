@@ -274,8 +274,8 @@ def check_fit(folder: Path, scene: Scene) -> None:
     (folder / 'grid').write_text('expandable_segments:True\nmax_split_size_mb:64\n')
     for words in (('fit', '--map', *policies), ('fit',),
                   ('fit', '--static-room', '--device-bytes', '1GiB', *policies),
-                  ('tune', '--grid', 'grid', *policies),
-                  ('tune', '--grid', 'grid', '--device-bytes', '1GiB', '--test', trace)):
+                  ('fit', '--settings', 'grid', *policies),
+                  ('fit', '--settings', 'grid', '--device-bytes', '1GiB', '--test', trace)):
         outputs = [word for name in ANSWERS for word in ('-o', f'{name}:{PATH}.{name}')]
         play(folder, *words, '-q', *outputs, trace, wanted=(0, 1))
         for name in ANSWERS:
@@ -475,7 +475,7 @@ READERS = (
     ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE),
     ('run', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '-o', 'out.html', 'X'),
     ('fit', '-p', 'buddy', '-o', 'out.html', 'X'), ('explain', '-o', 'out.html', 'X'),
-    ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
+    ('fit', '--settings', 'short', 'X'), ('fit', '--settings', 'X', TRACE),
     ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
     ('predict', '--at', '3', 'X=1', 'X=2'), ('predict', '--hoist', 'X'),
     ('sweep', '-p', 'buddy', '-o', 'new', 'X'))

@@ -142,8 +142,8 @@ def test_commands(fragsim, folder):
     TAP.ok(fits.smallest == 8 * MIB, 'fit', fits)
     none = fragsim.fit(EVENTS, policy='direct', up_to='4194304B')
     TAP.ok(none.fits[0].smallest is None and none.exit_status == 1, 'fit that finds none', none)
-    tuned = fragsim.tune(EVENTS, grid='short')
-    TAP.ok(tuned.best.smallest <= tuned.default.smallest, 'tune', tuned)
+    ranked = fragsim.fit(EVENTS, settings='short')
+    TAP.ok(ranked.recommended.reliable <= ranked.fits[0].reliable, 'fit of settings', ranked)
     why = fragsim.explain(EVENTS, policy='direct', device=7 * MIB)
     TAP.ok(why.format == 'fragsim-explain' and str(why).startswith('OOM: 1.00 MiB requested in "half"'), 'explain', why)
     said = fragsim.explain_message('CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a'

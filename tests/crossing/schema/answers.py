@@ -1,4 +1,4 @@
-"""answers.py - what fit, tune, ranks and explain write is what their schemas say, and nothing else is.
+"""answers.py - what fit, ranks and explain write is what their schemas say, and nothing else is.
 
 Of each document every member is taken out once, one is added to each object, and each value is
 replaced by one of a type that it never has: none of that may pass.
@@ -69,6 +69,13 @@ COMMANDS = {
                                                 'waits'), 0),
     ),
     'fragsim-fit': (
+        ('the smallest device', ('fit', '--settings', 'short', '--test', 'other', 'one'), 0),
+        ('cut', ('fit', '--settings', 'short', '--top', '2', 'one'), 0),
+        ('a policy beside', ('fit', '--settings', 'short', '-p', 'buddy', 'one', 'other'), 0),
+        ('a device', ('fit', '--settings', 'short', '--device', 't4', 'one'), 0),
+        ('the end of a recording at its OOM', ('fit', '--settings', 'short', 'ended'), 0),
+        ('a device that is too small',
+         ('fit', '--settings', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
         ('one trace', ('fit', 'one'), 0),
         ('every stretch, cut', ('fit', '--map', '--top', '0', '-p', 'pytorch', 'one', 'other'), 0),
         ('every stretch', ('fit', '--map', '--static-room', '--device', 't4', 'one'), 0),
@@ -95,15 +102,6 @@ COMMANDS = {
          0),
         ('two devices', ('ranks', '-p', 'pytorch', '--device-bytes', '70MiB', 'pair'), 0),
         ('nothing to allocate', ('ranks', 'nothing'), 0),
-    ),
-    'fragsim-tune': (
-        ('the smallest device', ('tune', '--grid', 'short', '--test', 'other', 'one'), 0),
-        ('cut', ('tune', '--grid', 'short', '--top', '2', 'one'), 0),
-        ('a policy beside', ('tune', '--grid', 'short', '-p', 'buddy', 'one', 'other'), 0),
-        ('a device', ('tune', '--grid', 'short', '--device', 't4', 'one'), 0),
-        ('the end of a recording at its OOM', ('tune', '--grid', 'short', 'ended'), 0),
-        ('a device that is too small',
-         ('tune', '--grid', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
     ),
     'fragsim-predict': (
         ('numbers of one', ('predict', '--at', '3,8', '--largest', '--up-to', '5', '--device', '1GiB',

@@ -5,7 +5,7 @@
 Prints TAP.  Recorded traces are read whole, but of their events only a few of each shape are held
 against the schema.  mutants.py changes one thing in a trace and in a real result: of the trace,
 schema and program have to think the same; the result may not pass, or it contradicts itself.
-answers.py does so with what explain, fit and tune write.  trace-examples.ndjson has good
+answers.py does so with what explain and fit write.  trace-examples.ndjson has good
 and bad traces, headers and events; result-good.json is a good result, and result-bad.json says
 what to take out of it or put into it to make it bad.
 """

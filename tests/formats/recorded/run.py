@@ -373,7 +373,7 @@ def ends():
            " device\n" in err and "capacity" not in err, f"unless {args[0]} is given one", err)
     _, _, err = call("sweep", "-p", "direct", "end", "-o", "swept")
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "sweep says so too", err)
-    for args in (("fit", "end"), ("plan", "end"), ("tune", "--grid", "short", "end"),
+    for args in (("fit", "end"), ("plan", "end"), ("fit", "--settings", "short", "end"),
                  ("predict", "end=1", "end=2", "--at", "3"), ("predict", "--hoist", "end")):
         _, _, err = call(*args)
         ok("the recording has 1 out-of-memory" in err and "capacity" not in err,

@@ -59,7 +59,7 @@ def changed(name, reserved, smallest, before):
         same(f"{name}: run of it in form {form}",
              document("run", "copy")["runs"][0]["peak"]["reserved"], reserved)
     by_others(name, path, reserved)
-    for command in "explain", "leaks", "tune":
+    for command in "explain", "leaks", "fit":
         got = document(command, *(("--at", "peak") if command == "explain" else ()), path)
         trace = got.get("trace") or got.get("traces", [{}])[0]
         same(f"{name}: {command} has it", trace.get("recorded_log"), log, got)

@@ -484,7 +484,7 @@ def check_documents() -> None:
     shot, truth = recordings(draw)['late stacks']
     path = write('late.pickle', shot)
     other = write('whole.pickle', recordings(draw)['start stacks'][0])
-    for args in (('run', '--policy', 'bestfit'), ('fit',), ('tune',), ('plan',), ('explain',),
+    for args in (('run', '--policy', 'bestfit'), ('fit',), ('plan',), ('explain',),
                  ('predict', '--hoist')):
         said = json.loads(run(args[0], '-q', '--json', '-', path, *args[1:]))
         TAP.ok(said['scope'] == truth, f'{args[0]} says it', str(said.get('scope')))

@@ -744,7 +744,7 @@ def other_devices():
         call("trace", "convert", "-q", NAME, name=NAME + ".ndjson")
         rc, out, err = call("run", "--device-bytes", "1300MiB", name=NAME + ".ndjson")
         ok(f"{variable}=" in out or device == "HIP", f"{device}: of a trace made from it", out, err)
-        rc, out, err = call("tune", "--grid", "short", "--json", "-", data=pickle.dumps(other))
+        rc, out, err = call("fit", "--settings", "short", "--json", "-", data=pickle.dumps(other))
         found = json.loads(out)
         conf = [x["alloc_conf"] for x in found["points"]]
         lacking = [x for x in conf for word in ("large_segment", "fraction", *(
