@@ -77,7 +77,7 @@ RECORDER = $(BUILD)/libfragsim-record.so
 TORCH_RECORDER = recording.py recorder/sitecustomize.py models.py _operators.py _shards.py
 SUPPORT = $(BUILD)/libsupport.a
 # What the program prints of the documents that it writes. NATIVE: one that runs on this machine.
-DOCUMENTS = baseline cards comparison explain fit leaks message placement plan predict profile ranks result sweep sweep-run trace
+DOCUMENTS = baseline cards change comparison explain fit leaks message placement plan predict profile ranks result sweep sweep-run trace
 NATIVE ?= $(PROGRAM)
 SCHEMAS = $(DOCUMENTS:%=$(BUILD)/documents/fragsim-%.schema.json)
 DOCUMENTS_PAGE = $(BUILD)/documents/fragsim-documents.5

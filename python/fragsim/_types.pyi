@@ -167,6 +167,341 @@ class Cards(Document):
     version: Literal[1]
     cards: list[CardsCards]
 
+class EndsAtOom(Record):
+    step: int
+    size: int
+
+class RecordedLog(Record):
+    agrees: bool
+    decisions: int
+    differences: int
+    differs_from: int | None
+    settings_changed_at: int | None
+    settings_changed_to: str | None
+
+class ChangeOldTrace(Record):
+    path: str
+    content: str
+    events: int
+    allocs: int
+    frees: int
+    complete: bool
+    ends_at_oom: EndsAtOom
+    recorded_log: RecordedLog
+
+class Beginning(Record):
+    segments: int
+    live: int
+    as_requests: bool
+
+class ChangeOldPeak(Record):
+    requested: int
+    allocated: int
+    active: int
+    reserved: int
+    free: int
+    largest_free: int | None
+    releasable: int | None
+    non_releasable: int | None
+    waste: int
+    device_free: int | None
+    process_used: int
+    segments: int
+    blocks: int
+    holes: int | None
+    wasted: int | None
+
+class ChangeOldLast(Record):
+    requested: int
+    allocated: int
+    active: int
+    reserved: int
+    free: int
+    largest_free: int | None
+    releasable: int | None
+    non_releasable: int | None
+    waste: int
+    device_free: int | None
+    process_used: int
+    segments: int
+    blocks: int
+    fi: float | None
+    fi_device: float | None
+    internal: float
+    utilization: float
+    holes: int | None
+    wasted: int | None
+
+class All(Record):
+    current: int
+    peak: int
+    allocated: int
+    freed: int
+
+class Allocation(Record):
+    all: All
+    large_pool: All
+    small_pool: All
+
+class Pytorch(Record):
+    num_alloc_retries: int
+    num_ooms: int
+    num_device_alloc: int
+    num_device_free: int
+    num_sync_all_streams: int
+    allocation: Allocation
+    segment: Allocation
+    active: Allocation
+    inactive_split: Allocation
+    allocated_bytes: Allocation
+    reserved_bytes: Allocation
+    active_bytes: Allocation
+    inactive_split_bytes: Allocation
+    requested_bytes: Allocation
+    oversize_allocations: All
+    oversize_segments: All
+
+class Compaction(Record):
+    moves: int
+    blocks: int
+    bytes: int
+
+class Planned(Record):
+    hits: int
+    misses: int
+    too_large: int
+    other_pool: int
+    not_free: int
+    beyond: int
+    before: int
+
+class Prediction(Record):
+    differs: bool
+    first_difference: int | None
+    steps: int
+    reserved_predicted: int
+    reserved_measured: int
+    used_predicted: int
+    used_measured: int
+    free_predicted: int
+    free_measured: int
+    oom_step_predicted: int | None
+    oom_step_measured: int | None
+    error_bytes: int
+    error_percent: float
+
+class Calls(Record):
+    call: Literal['cudaMalloc', 'cudaFree', 'map', 'unmap', 'cudaMallocAsync', 'cudaFreeAsync']
+    up_to_bytes: int | None
+    count: int
+    refused: int
+    total_ns: int
+    min_ns: int
+    p50_ns: int
+    p95_ns: int
+    p99_ns: int
+    max_ns: int
+
+class Segments(Record):
+    up_to_bytes: int | None
+    count: int
+    asked: int
+    predicted: int
+    taken: int
+
+class Driver(Record):
+    calls: list[Calls]
+    segments: list[Segments]
+
+class Probes(Record):
+    step: int
+    mark: str | None
+    free_bytes: int
+    largest_bytes: int
+    fi: float
+
+class Needs(Record):
+    requested: int
+    allocated: int
+    without_fragmentation: int
+    smallest: int | None
+    reliable: int | None
+    more_than: int | None
+
+class Wasted(Record):
+    bytes: int
+    most: int
+
+class Pinned(Record):
+    tag: str | None
+    bytes: int
+    blocks: int
+    free: int
+    places: int
+    alone: bool
+
+class Stacks(Record):
+    frames: list[str]
+    bytes: int
+    blocks: int
+    oldest: int
+
+class Held(Record):
+    tag: str | None
+    bytes: int
+    blocks: int
+    oldest: int
+    all_stacks: int
+    stacks: list[Stacks]
+
+class Try(Record):
+    alloc_conf: str
+    requested: int
+    reserved: int
+    wasted: int
+
+class Answer(Record):
+    verdict: Literal['fits', 'does not fit', 'no limit', 'interrupted']
+    cause: Literal['request_too_large', 'failed_attempt', 'accumulation', 'leak', 'capacity', 'transient', 'limit', 'pending', 'fragmentation', None]
+    needs: Needs | None
+    hopeless: bool
+    nearly_full: bool
+    wasted: Wasted | None
+    cached: int | None
+    pinned: list[Pinned]
+    held: list[Held]
+    # try: Try | None
+    tried: int
+
+class Hole(Record):
+    segment: int
+    offset: int
+    bytes: int
+    live: int
+    whole: bool
+    holders: list[Held]
+
+class ChangeOldOom(Record):
+    step: int
+    id: int | str | None
+    size: int
+    message: str
+    cause: Literal['capacity', 'fragmentation']
+    tried: int
+    limit: int | None
+    metrics: ChangeOldLast
+    holders: list[Held]
+    hole: Hole | None
+
+class Marks(Record):
+    name: str
+    step: int
+    requested: int
+    allocated: int
+    active: int
+    reserved: int
+    free: int
+    largest_free: int | None
+    releasable: int | None
+    non_releasable: int | None
+    waste: int
+    device_free: int | None
+    process_used: int
+    segments: int
+    blocks: int
+    fi: float | None
+    fi_device: float | None
+    internal: float
+    utilization: float
+    holes: int | None
+    wasted: int | None
+
+class More(Record):
+    marks: int
+
+class Old(Record):
+    trace: ChangeOldTrace
+    scope: Scope
+    policy: Policy
+    device: Device
+    beginning: Beginning
+    status: Literal['fits', 'oom', 'interrupted', 'error']
+    steps: int
+    peak: ChangeOldPeak
+    last: ChangeOldLast
+    fi: Fi
+    fi_device: Fi
+    internal: Fi
+    utilization: Fi
+    lower_bound: int
+    overhead_bytes: int
+    counts: Counts
+    pytorch: Pytorch
+    compaction: Compaction
+    planned: Planned
+    modelled: Modelled
+    prediction: Prediction
+    driver: Driver
+    probes: list[Probes]
+    evidence: str
+    answer: Answer | None
+    oom: list[ChangeOldOom]
+    marks: list[Marks]
+    more: More
+
+class Parts(Record):
+    version: int
+    settings: int
+    requested: int
+    rounding: int
+    fragmentation: int
+
+class Tags(Record):
+    tag: str | None
+    old: int
+    new: int
+    change: int
+
+class FirstDifference(Record):
+    old_step: int
+    new_step: int
+
+class Undo(Record):
+    alloc_conf: str
+    reserved: int
+
+class Alignment(Record):
+    same: int
+    only_old: int
+    only_new: int
+    whole: bool
+    old_iterations: int
+    new_iterations: int
+
+class Pairs(Record):
+    rank: int
+    old: str
+    new: str
+    reserved: int
+
+class ChangeMore(Record):
+    tags: int
+
+class Change(Document):
+    format: Literal['fragsim-change']
+    version: Literal[1]
+    tool: Tool
+    old: Old
+    new: Old
+    reserved: int
+    parts: Parts
+    tags: list[Tags]
+    first_difference: FirstDifference | None
+    undo: Undo | None
+    alignment: Alignment
+    pairs: list[Pairs]
+    more: ChangeMore
+
 class Broken(Record):
     trace: str
     policy: str | None
@@ -286,28 +621,6 @@ class Comparison(Document):
     summary: list[Summary]
     traces: list[ComparisonTraces]
 
-class EndsAtOom(Record):
-    step: int
-    size: int
-
-class RecordedLog(Record):
-    agrees: bool
-    decisions: int
-    differences: int
-    differs_from: int | None
-    settings_changed_at: int | None
-    settings_changed_to: str | None
-
-class ExplainTrace(Record):
-    path: str
-    content: str
-    events: int
-    allocs: int
-    frees: int
-    complete: bool
-    ends_at_oom: EndsAtOom
-    recorded_log: RecordedLog
-
 class ExplainDevice(Record):
     ordinal: int
     name: str | None
@@ -316,7 +629,7 @@ class ExplainDevice(Record):
     other_bytes: int
     granularity_bytes: int
 
-class More(Record):
+class ExplainMomentsSegmentsBlockingBlocksMore(Record):
     waits: int
 
 class BlockingBlocks(Record):
@@ -328,12 +641,12 @@ class BlockingBlocks(Record):
     freed_at: int | None
     pending: bool
     waits: list[int | str | None]
-    more: More
+    more: ExplainMomentsSegmentsBlockingBlocksMore
 
 class ExplainMomentsSegmentsMore(Record):
     blocking_blocks: int
 
-class Segments(Record):
+class ExplainMomentsSegments(Record):
     segment: int
     bytes: int
     non_releasable: int
@@ -390,7 +703,7 @@ class Pending(Record):
     bytes: int
     blocks: int
     waits: list[Waits]
-    more: More
+    more: ExplainMomentsSegmentsBlockingBlocksMore
 
 class Accumulation(Record):
     bytes: int
@@ -416,14 +729,11 @@ class Larger(Record):
     bytes: int
     ratio: float
 
-class Tags(Record):
+class ExplainMomentsOutsidePytorchTags(Record):
     tag: str | None
     bytes: int
     allocations: int
     stack: bool
-
-class ExplainMomentsOutsidePytorchMore(Record):
-    tags: int
 
 class OutsidePytorch(Record):
     segments: int
@@ -432,8 +742,8 @@ class OutsidePytorch(Record):
     bytes: int
     allocations: int
     unknown: int | None
-    tags: list[Tags]
-    more: ExplainMomentsOutsidePytorchMore
+    tags: list[ExplainMomentsOutsidePytorchTags]
+    more: ChangeMore
 
 class ExplainMomentsMore(Record):
     segments: int
@@ -461,7 +771,7 @@ class Moments(Record):
     largest_after_flush: int
     largest_after_compaction: int
     trace_fits: bool | None
-    segments: list[Segments]
+    segments: list[ExplainMomentsSegments]
     holders: list[Holders]
     pools: list[Pools]
     moves: list[Moves]
@@ -486,7 +796,7 @@ class Explain(Document):
     version: Literal[2]
     tool: Tool
     complete: bool
-    trace: ExplainTrace
+    trace: ChangeOldTrace
     scope: Scope
     policy: Policy
     evidence: str
@@ -592,7 +902,7 @@ class Fit(Document):
     version: Literal[3]
     tool: Tool
     complete: bool
-    traces: list[ExplainTrace]
+    traces: list[ChangeOldTrace]
     scope: Scope | list[Scope]
     granularity: int
     lower_bound: int
@@ -654,7 +964,7 @@ class Leaks(Document):
     format: Literal['fragsim-leaks']
     version: Literal[2]
     tool: Tool
-    trace: ExplainTrace
+    trace: ChangeOldTrace
     scope: Scope
     verdict: Literal['none', 'unknown', 'grows', 'leak']
     iterations: Iterations
@@ -663,7 +973,7 @@ class Leaks(Document):
     leaks: list[LeaksLeaks]
     more: LeaksMore
 
-class Parts(Record):
+class MessageMessagesParts(Record):
     parameters: int
     activations: int
     graphs: int
@@ -686,7 +996,7 @@ class Messages(Record):
     kv_free: int | None
     max_model_len: int | None
     precision: int
-    parts: Parts
+    parts: MessageMessagesParts
     pool: str | None
     verdict: Literal['request_too_large', 'capacity', 'transient', 'limit', 'fragmentation', 'outside', 'unknown']
     nearly_full: bool
@@ -755,7 +1065,7 @@ class Placement(Document):
     format: Literal['fragsim-placement']
     version: Literal[1]
     tool: Tool
-    trace: ExplainTrace
+    trace: ChangeOldTrace
     scope: Scope
     align: int
     # from: int
@@ -890,7 +1200,7 @@ class Predict(Document):
     version: Literal[1]
     tool: Tool
     complete: bool
-    trace: ExplainTrace | None
+    trace: ChangeOldTrace | None
     traces: list[PredictTraces]
     scope: Scope | list[Scope]
     hypothetical: bool
@@ -919,18 +1229,6 @@ class ProfileDevice(Record):
     driver_version: int
     runtime_version: int
 
-class Calls(Record):
-    call: Literal['cudaMalloc', 'cudaFree', 'map', 'unmap', 'cudaMallocAsync', 'cudaFreeAsync']
-    up_to_bytes: int | None
-    count: int
-    refused: int
-    total_ns: int
-    min_ns: int
-    p50_ns: int
-    p95_ns: int
-    p99_ns: int
-    max_ns: int
-
 class Profile(Document):
     format: Literal['fragsim-profile']
     version: Literal[1]
@@ -958,7 +1256,7 @@ class RanksRanksMore(Record):
 
 class RanksRanks(Record):
     rank: int
-    trace: ExplainTrace
+    trace: ChangeOldTrace
     scope: Scope
     device: RanksRanksDevice
     policy: Policy
@@ -1020,232 +1318,14 @@ class Ranks(Document):
     between: Between | None
     joint: RanksJoint
 
-class Beginning(Record):
-    segments: int
-    live: int
-    as_requests: bool
-
-class ResultRunsPeak(Record):
-    requested: int
-    allocated: int
-    active: int
-    reserved: int
-    free: int
-    largest_free: int | None
-    releasable: int | None
-    non_releasable: int | None
-    waste: int
-    device_free: int | None
-    process_used: int
-    segments: int
-    blocks: int
-    holes: int | None
-    wasted: int | None
-
-class ResultRunsLast(Record):
-    requested: int
-    allocated: int
-    active: int
-    reserved: int
-    free: int
-    largest_free: int | None
-    releasable: int | None
-    non_releasable: int | None
-    waste: int
-    device_free: int | None
-    process_used: int
-    segments: int
-    blocks: int
-    fi: float | None
-    fi_device: float | None
-    internal: float
-    utilization: float
-    holes: int | None
-    wasted: int | None
-
-class All(Record):
-    current: int
-    peak: int
-    allocated: int
-    freed: int
-
-class Allocation(Record):
-    all: All
-    large_pool: All
-    small_pool: All
-
-class Pytorch(Record):
-    num_alloc_retries: int
-    num_ooms: int
-    num_device_alloc: int
-    num_device_free: int
-    num_sync_all_streams: int
-    allocation: Allocation
-    segment: Allocation
-    active: Allocation
-    inactive_split: Allocation
-    allocated_bytes: Allocation
-    reserved_bytes: Allocation
-    active_bytes: Allocation
-    inactive_split_bytes: Allocation
-    requested_bytes: Allocation
-    oversize_allocations: All
-    oversize_segments: All
-
-class Compaction(Record):
-    moves: int
-    blocks: int
-    bytes: int
-
-class Planned(Record):
-    hits: int
-    misses: int
-    too_large: int
-    other_pool: int
-    not_free: int
-    beyond: int
-    before: int
-
-class Prediction(Record):
-    differs: bool
-    first_difference: int | None
-    steps: int
-    reserved_predicted: int
-    reserved_measured: int
-    used_predicted: int
-    used_measured: int
-    free_predicted: int
-    free_measured: int
-    oom_step_predicted: int | None
-    oom_step_measured: int | None
-    error_bytes: int
-    error_percent: float
-
-class ResultRunsDriverSegments(Record):
-    up_to_bytes: int | None
-    count: int
-    asked: int
-    predicted: int
-    taken: int
-
-class Driver(Record):
-    calls: list[Calls]
-    segments: list[ResultRunsDriverSegments]
-
-class Probes(Record):
-    step: int
-    mark: str | None
-    free_bytes: int
-    largest_bytes: int
-    fi: float
-
-class Needs(Record):
-    requested: int
-    allocated: int
-    without_fragmentation: int
-    smallest: int | None
-    reliable: int | None
-    more_than: int | None
-
-class Wasted(Record):
-    bytes: int
-    most: int
-
-class Pinned(Record):
-    tag: str | None
-    bytes: int
-    blocks: int
-    free: int
-    places: int
-    alone: bool
-
-class Stacks(Record):
-    frames: list[str]
-    bytes: int
-    blocks: int
-    oldest: int
-
-class Held(Record):
-    tag: str | None
-    bytes: int
-    blocks: int
-    oldest: int
-    all_stacks: int
-    stacks: list[Stacks]
-
-class Try(Record):
-    alloc_conf: str
-    requested: int
-    reserved: int
-    wasted: int
-
-class Answer(Record):
-    verdict: Literal['fits', 'does not fit', 'no limit', 'interrupted']
-    cause: Literal['request_too_large', 'failed_attempt', 'accumulation', 'leak', 'capacity', 'transient', 'limit', 'pending', 'fragmentation', None]
-    needs: Needs | None
-    hopeless: bool
-    nearly_full: bool
-    wasted: Wasted | None
-    cached: int | None
-    pinned: list[Pinned]
-    held: list[Held]
-    # try: Try | None
-    tried: int
-
-class Hole(Record):
-    segment: int
-    offset: int
-    bytes: int
-    live: int
-    whole: bool
-    holders: list[Held]
-
-class ResultRunsOom(Record):
-    step: int
-    id: int | str | None
-    size: int
-    message: str
-    cause: Literal['capacity', 'fragmentation']
-    tried: int
-    limit: int | None
-    metrics: ResultRunsLast
-    holders: list[Held]
-    hole: Hole | None
-
-class Marks(Record):
-    name: str
-    step: int
-    requested: int
-    allocated: int
-    active: int
-    reserved: int
-    free: int
-    largest_free: int | None
-    releasable: int | None
-    non_releasable: int | None
-    waste: int
-    device_free: int | None
-    process_used: int
-    segments: int
-    blocks: int
-    fi: float | None
-    fi_device: float | None
-    internal: float
-    utilization: float
-    holes: int | None
-    wasted: int | None
-
-class ResultRunsMore(Record):
-    marks: int
-
 class RunMembers(Record):
     policy: Policy
     device: Device
     beginning: Beginning
     status: Literal['fits', 'oom', 'interrupted', 'error']
     steps: int
-    peak: ResultRunsPeak
-    last: ResultRunsLast
+    peak: ChangeOldPeak
+    last: ChangeOldLast
     fi: Fi
     fi_device: Fi
     internal: Fi
@@ -1262,17 +1342,17 @@ class RunMembers(Record):
     probes: list[Probes]
     evidence: str
     answer: Answer | None
-    oom: list[ResultRunsOom]
+    oom: list[ChangeOldOom]
     marks: list[Marks]
     bound: Literal['exact', 'at_least']
     at_least: int | None
-    more: ResultRunsMore
+    more: More
 
 class Result(Document):
     format: Literal['fragsim-result']
     version: Literal[2]
     tool: Tool
-    trace: ExplainTrace
+    trace: ChangeOldTrace
     scope: Scope
     runs: list[Run]
 

@@ -20,6 +20,7 @@
 
 /* For a struct frag_change_found: text, csv, json, markdown. */
 extern const struct frag_format *const frag_change_formats[];
+extern const struct frag_document_type frag_change_document;
 
 /* Prints what out-of-memory messages say, for people; there is at least one group. */
 void frag_report_messages(const struct frag_message_groups *groups,

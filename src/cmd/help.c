@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answers/answers.h"
 #include "answers/diff_answer.h"
 #include "answers/explain_answer.h"
 #include "answers/fit_answer.h"
@@ -20,8 +21,9 @@
 
 /* Every document that is declared: its type, and its format without "fragsim-". */
 #define DOCUMENTS(DOCUMENT)                                                                     \
-	DOCUMENT(baseline, "baseline") DOCUMENT(cards, "cards") DOCUMENT(comparison, "comparison") \
-	DOCUMENT(explain, "explain") DOCUMENT(fit, "fit") DOCUMENT(leaks, "leaks")              \
+	DOCUMENT(baseline, "baseline") DOCUMENT(cards, "cards") DOCUMENT(change, "change")      \
+	DOCUMENT(comparison, "comparison") DOCUMENT(explain, "explain") DOCUMENT(fit, "fit")    \
+	DOCUMENT(leaks, "leaks")                                                                \
 	DOCUMENT(message, "message") DOCUMENT(placement, "placement") DOCUMENT(plan, "plan")    \
 	DOCUMENT(predict, "predict") DOCUMENT(profile, "profile") DOCUMENT(ranks, "ranks")      \
 	DOCUMENT(result, "result") DOCUMENT(manifest, "sweep") DOCUMENT(run_line, "sweep-run")  \
