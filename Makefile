@@ -293,7 +293,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	scripts/completion/fragsim.bash:$(prefix)/share/bash-completion/completions/fragsim \
 	$(call into,scripts/completion/*.fish,$(prefix)/share/fish/vendor_completions.d) \
 	scripts/completion/_fragsim:$(zshdir)/_fragsim \
-	$(call into,man/*.schema.json scripts/record_torch.py,$(datadir)) \
+	$(call into,scripts/record_torch.py,$(datadir)) \
 	skills/fragsim/SKILL.md:$(datadir)/skills/fragsim/SKILL.md \
 	$(foreach f,$(TORCH_RECORDER),python/fragsim/$f:$(datadir)/python/$f) \
 	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*.*,$(datadir)/traces)

@@ -1,4 +1,4 @@
-"""run.py - hold the schemas of man/ against examples, recorded traces and the program.
+"""run.py - hold the schemas against examples, recorded traces and the program.
 
     run.py [PROGRAM]      without PROGRAM only the examples and the recorded traces
 
@@ -305,21 +305,6 @@ def check_program(tap: Tap, validators: dict, validator: jsonschema.protocols.Va
         check_result_mutants(tap, validator, program, folder)
         answers.check(tap, load, faults_of, program, folder, Validator)
     check_trace_mutants(tap, validators['trace'], program)
-
-
-def check_shared(tap: Tap) -> None:
-    """A definition that several documents share is the same in each schema, so that each schema
-    can be used alone and no copy falls behind."""
-    shared = {'alloc_conf', 'count', 'counts', 'course', 'device_free', 'distribution', 'last',
-              'modelled', 'peak', 'percent', 'tool'}
-    found: dict[str, dict[str, list[str]]] = {}
-    for path in schemas.files():
-        for name, definition in json.loads(path.read_text('utf-8')).get('$defs', {}).items():
-            text = json.dumps(definition, sort_keys=True)
-            found.setdefault(name, {}).setdefault(text, []).append(path.name)
-    tap.result(f'{len(shared)} shared definitions are the same in all schemas', [
-        f'{name}: {" is unlike ".join(x[0] for x in found.get(name, {}).values()) or "nowhere"}'
-        for name in sorted(shared) if len(found.get(name, {})) != 1])
 
 
 def check_members(tap: Tap) -> None:
