@@ -500,11 +500,6 @@ int frag_device_state_init(struct frag_device_state *state, const struct frag_si
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
-uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
-{
-	return frag_heap_round(frag_sim_heap(sim, device), bytes);
-}
-
 /* The free bytes of the device, and those of segments that can be released. */
 static uint64_t left_over(const struct frag_oom *oom)
 {

@@ -236,7 +236,8 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 	int rc = 0;
 
 	facts.limited = facts.usable < 0
-			|| left >= (int64_t)frag_rounded_request(s->after, s->device, oom->demand);
+			|| left >= (int64_t)frag_heap_round(frag_sim_heap(s->after, s->device),
+							    oom->demand);
 	if (s->request) {
 		rc = retry(s->after, s->request, &facts.retry_succeeds, err);
 		rc = rc ? rc : retry_after_waiting(s, &facts.waiting_succeeds, err);

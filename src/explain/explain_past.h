@@ -5,7 +5,7 @@
 #include "explain/history.h"
 
 /*
- * Names the code that requested what failed: m->step is set. device: of the tape. -FRAG_ENOMEM
+ * Names the code that requested what failed: m->step is set. -FRAG_ENOMEM
  */
 int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
 			 const struct frag_tape *tape, struct frag_error *err);

@@ -166,7 +166,6 @@ const char *const frag_main_cause_names[] = {
 	[FRAG_MAIN_LEFT] = "left_behind", NULL,
 };
 
-/* One device at work. */
 static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device)
 {
 	uint32_t count;
@@ -232,7 +231,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 static uint64_t missing_of(const struct frag_sim *sim, uint32_t device,
 			   const struct frag_oom *oom, uint64_t left)
 {
-	const uint64_t demand = frag_rounded_request(sim, device, oom->demand);
+	const uint64_t demand = frag_heap_round(frag_sim_heap(sim, device), oom->demand);
 
 	return demand > left ? demand - left : 0;
 }
