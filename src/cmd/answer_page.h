@@ -17,7 +17,7 @@ struct frag_html_page {
 	uint32_t count;
 };
 
-/* Of so many policies. -FRAG_EUSAGE: more than a page shows. */
+/* Of these policies. -FRAG_EUSAGE: more than a page shows. */
 int frag_drawing_init(struct frag_html_page *d, uint32_t policies, struct frag_error *err);
 /* After the last event, before the simulations are retired. */
 int frag_drawing_end(struct frag_html_page *d, struct frag_error *err);

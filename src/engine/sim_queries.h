@@ -1,4 +1,4 @@
-/* sim_queries.h - what the middle of a run tells at no cost, beside the results of engine.h. */
+/* sim_queries.h - what the middle of a run tells at no cost; engine.h has the results. */
 #pragma once
 
 #include "fragsim/engine.h"
