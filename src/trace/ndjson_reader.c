@@ -258,11 +258,11 @@ enum frag_sniff frag_sniff_text(const char *bytes, size_t length)
 	const char *p = bytes + (marked ? 3 : 0), *end = bytes + length;
 	enum frag_sniff document;
 
-	while (p < end && is_space(*p))
+	while (p < end && strchr(" \t\r\n", *p) && *p)
 		p++;
 	if (p == end || *p++ != '{')
 		return FRAG_SNIFF_YES;
-	while (p < end && is_space(*p))
+	while (p < end && strchr(" \t\r\n", *p) && *p)
 		p++;
 	if (p < end && !strchr("\"}", *p))
 		return FRAG_SNIFF_YES;
