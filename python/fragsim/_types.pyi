@@ -983,8 +983,16 @@ class MessageMessagesParts(Record):
     outputs: int
     program: int
 
+class Framework(Record):
+    name: str
+    version: str | None
+
+class Advice(Record):
+    text: str
+    set: str | None
+
 class Messages(Record):
-    wording: Literal['pytorch-cached', 'pytorch-reserved', 'pytorch-sentences', 'pytorch-async', 'pytorch-mps', 'bfc', 'xla', 'rmm', 'rmm-pool', 'cupy', 'vllm-start', 'vllm-cache', 'vllm-length', 'sglang', 'llama.cpp', 'ollama', 'onnxruntime', 'paddle', 'tensorflow', 'tensorflow-async', 'cuda.jl', 'tensorrt', 'pytorch-summary', 'pytorch-stats']
+    wording: Literal['pytorch-cached', 'pytorch-reserved', 'pytorch-sentences', 'pytorch-async', 'pytorch-mps', 'bfc', 'xla', 'rmm', 'rmm-pool', 'cupy', 'vllm-start', 'vllm-cache', 'vllm-length', 'sglang', 'llama.cpp', 'ollama', 'onnxruntime', 'paddle', 'tensorflow', 'tensorflow-async', 'cuda.jl', 'tensorrt', 'pytorch-summary', 'pytorch-stats', 'pytorch-overflow', 'comfyui', 'nvml', 'nccl', 'vmm', 'cublas', 'cudnn', 'shared-memory', 'pinned', 'cpu', 'oom-killer', 'sglang-slots', 'tensorflow-pool', 'tpu', 'mlx', 'level-zero', 'vllm-tokens', 'neuron', 'hip', 'driver', 'other']
     asked: int | None
     total: int | None
     free: int | None
@@ -998,18 +1006,36 @@ class Messages(Record):
     precision: int
     parts: MessageMessagesParts
     pool: str | None
-    verdict: Literal['request_too_large', 'capacity', 'transient', 'limit', 'fragmentation', 'outside', 'unknown']
+    verdict: Literal['request_too_large', 'capacity', 'limit', 'fragmentation', 'outside', 'refused', 'contradiction', 'not_device_memory', 'unknown']
     nearly_full: bool
-    also_possible: list[Literal['request_too_large', 'capacity', 'transient', 'limit', 'fragmentation', 'outside']]
+    also_possible: list[Literal['request_too_large', 'capacity', 'limit', 'fragmentation', 'outside', 'refused', 'contradiction', 'not_device_memory']]
     missing: list[Literal['asked', 'total', 'free', 'allocated', 'reserved']]
+    short: int | None
+    speaker: Literal['pytorch', 'pytorch-pool', 'cudaMallocAsync', 'driver', 'vmm', 'nccl', 'library', 'nvml', 'host', 'kernel', 'shared-memory', 'vllm', 'sglang', 'jax', 'tensorflow', 'tensorrt-llm', 'onnxruntime', 'llama.cpp', 'deepspeed', 'megatron', 'paddle', 'rmm', 'cupy', 'julia', 'mlx', 'smi', 'other']
+    accelerator: Literal['cuda', 'hip', 'xpu', 'npu', 'mps', 'tpu', 'neuron', 'cpu', None]
+    system: Literal['linux', 'mac', 'jetson', 'wsl', 'windows', None]
+    framework: Framework | None
+    phase: Literal['forward', 'serve', 'load', 'backward', 'optimizer', 'capture', 'wake', None]
+    settings: Record
+    count: int
+    first_line: int
+    ranks: list[int]
+    survived: bool
+    unread: list[str]
+    advice: list[Advice]
+
+class Accounts(Record):
+    who: str
+    bytes: int
 
 class MessageMore(Record):
     messages: int
 
 class Message(Document):
     format: Literal['fragsim-message']
-    version: Literal[3]
+    version: Literal[4]
     messages: list[Messages]
+    accounts: list[Accounts]
     more: MessageMore
 
 class Capacity(Record):
@@ -1448,3 +1474,44 @@ class Trace(Document):
     beginning: TraceHeaderBeginning
     meta: Record
     events: list[Any]
+
+class WhatIfAsItIsFits(Record):
+    policy: Policy
+    alloc_conf: str | None
+    device: ExplainDevice
+    smallest: int | None
+    at_most: int | None
+    reliable: int | None
+    examined_to: int | None
+    no_refusal: int | None
+    failing_ranges: list[list[int | int | None]]
+    bound: Literal['exact', 'at_least']
+    at_least: int | None
+    at_smallest: AtSmallest | None
+    at_reliable: AtSmallest | None
+    runs: int
+    static_room: int | None
+    evidence: str
+    why: str | None
+    requested: int
+    reserved: int | None
+
+class WhatIfAsItIs(Record):
+    events: int
+    requested: int
+    bound: Literal['exact', 'at_least']
+    at_least: int | None
+    fits: list[WhatIfAsItIsFits]
+
+class WhatIf(Document):
+    format: Literal['fragsim-what-if']
+    version: Literal[2]
+    tool: Tool
+    complete: bool
+    trace: ChangeOldTrace
+    scope: Scope
+    hypothetical: bool
+    bound: Literal['exact', 'at_least']
+    changes: list[str]
+    as_it_is: WhatIfAsItIs
+    changed: WhatIfAsItIs

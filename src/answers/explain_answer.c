@@ -164,6 +164,9 @@ static void explain_text_print_verdict(const struct page *p)
 				 SIZE(m->largest_after_flush));
 		break;
 	case FRAG_CAUSE_OUTSIDE:
+	case FRAG_CAUSE_REFUSED:
+	case FRAG_CAUSE_CONTRADICTION:
+	case FRAG_CAUSE_NOT_DEVICE_MEMORY:
 	case FRAG_CAUSE_UNKNOWN:
 	case FRAG_CAUSE_NONE:
 		return;

@@ -40,8 +40,7 @@ struct explain {
 	char picked[PICKED_ROOM];       /* the file, and why; "" where it was given */
 	/* of texts: */
 	struct frag_message_groups groups;
-	struct frag_outfile json;       /* written as messages are found */
-	uint64_t count;                 /* found, where there is JSON */
+	struct frag_outfile json;
 };
 
 /* Of the explained step of a device. */
@@ -315,23 +314,8 @@ static const struct frag_question_ops question = {
 	.judge = explain_judge,
 };
 
-/* The out-of-memory messages of texts and logs; e has json, quiet and verbose of its run. */
-static int found(void *ctx, const struct frag_message *m, struct frag_error *err)
-{
-	struct explain *e = ctx;
-
-	if (!e->q.run.json || e->count++ >= frag_question_top(&e->q, MESSAGES_SHOWN))
-		return 0;
-	return frag_message_write(m, e->count - 1, &e->json, err);
-}
-
 static int none(const struct frag_message_log *log, struct frag_error *err)
 {
-	if (log->bare)
-		return frag_fail(err, FRAG_ETRACE, "%s:%" PRIu64 ": out of memory, but no sizes in"
-				 " the message: nothing to explain; record the program: fragsim"
-				 " record -o mine.ndjson -- python train.py, for PyTorch and vLLM"
-				 " with --torch", frag_input_name(log->path), log->bare_line);
 	return frag_fail(err, FRAG_ETRACE, "%s: no out-of-memory and no memory figures were found in"
 			 " %" PRIu64 " line%s", frag_input_name(log->path), log->lines,
 			 frag_s(log->lines));
@@ -345,9 +329,13 @@ static int explain_report(struct explain *e, struct frag_error *err)
 		.colour = frag_terminal_colour(columns), .columns = columns,
 	};
 	const struct frag_run_options *run = &e->q.run;
+	int rc = 0;
 
 	if (run->json)
-		frag_message_write_end(&e->json, e->count > top ? e->count - top : 0);
+		rc = frag_messages_write(&e->groups, (uint32_t)(top < UINT32_MAX ? top : UINT32_MAX),
+					 &e->json, err);
+	if (rc)
+		return rc;
 	if (!run->quiet && !is_standard(run->json))
 		frag_report_messages(&e->groups, &paper, run->verbose, stdout);
 	return run->json ? frag_outfile_commit(&e->json, err) : 0;
@@ -358,7 +346,7 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 				 struct frag_error *err)
 {
 	struct frag_message_log log = {
-		.stop = frag_interrupted, .found = found, .ctx = e, .groups = &e->groups,
+		.stop = frag_interrupted, .groups = &e->groups,
 	};
 	int rc = 0;
 
@@ -366,7 +354,7 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 		log.path = texts[i];
 		rc = frag_message_log_read(&log, err);
 	}
-	return rc || e->groups.messages ? rc : none(&log, err);
+	return rc || e->groups.messages || e->groups.accounts.count ? rc : none(&log, err);
 }
 
 static const struct frag_opt opts[] = {
@@ -399,8 +387,8 @@ static const struct frag_opt opts[] = {
 };
 
 /*
- * Without a file, what is pasted or piped. The JSON is opened first and written as messages come;
- * without one nothing is left of it.
+ * Without a file, what is pasted or piped. The JSON is opened first; without a message nothing is
+ * left of it.
  */
 static int explain_messages(struct explain *e, const struct frag_args *args, struct frag_error *err)
 {
@@ -470,7 +458,7 @@ static void explain_fini(void *own)
 	frag_explanation_fini(&e->found);
 	frag_outfile_abandon(&e->json);
 	free(e->groups.groups);
-	frag_map_fini(&e->groups.places);
+	free(e->groups.accounts.of);
 	frag_rank_folder_fini(&e->folder);
 	free(e->outside);
 	frag_buffered_del(e->allocations);

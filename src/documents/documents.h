@@ -17,7 +17,7 @@
 #include "fragsim/device.h"
 #include "fragsim/metrics.h"
 #include "fragsim/trace.h"
-#include "messages/message.h"
+#include "messages/finder.h"
 #include "scope/claim.h"
 
 /*
@@ -80,17 +80,10 @@ bool frag_run_line_parse(struct frag_run_line *line, const char *text, size_t le
 const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom, bool now,
 			     char buf[FRAG_OOM_MESSAGE_ROOM]);
 
-/*
- * OOM messages as JSON, a record for each message: see fragsim-explain(1). There may be any number
- * of them, so none is kept. count: how many came before; the first one
- * begins the document. -FRAG_ENOMEM, or a failure of the file
- */
-int frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out,
-		       struct frag_error *err);
+/* The groups of a text, at most `top` of its messages, and its accounts. */
+int frag_messages_write(const struct frag_message_groups *groups, uint32_t top,
+			struct frag_outfile *out, struct frag_error *err);
 extern const struct frag_document_type frag_message_document, frag_trace_document;
-
-/* Ends the document of one message or more; more: the number of messages that it omits. */
-void frag_message_write_end(struct frag_outfile *out, uint64_t more);
 
 /* Policies, ended by NULL, with their keys. */
 int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,

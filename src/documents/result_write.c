@@ -242,7 +242,8 @@ static const struct frag_field needs_fields[] = {
 }, answer_fields[] = {
 	{ "verdict", FRAG_TYPE_WORD, FRAG_WHOLE_VIA(answer_view, run), .get = run_verdict, .words = verdicts },
 	{ "cause", FRAG_TYPE_WORD, FRAG_WHOLE, "of a failed run, else null", .get = cause_of,
-	  .words = frag_oom_cause_names + 1, .except = FRAG_CAUSE_BIT(OUTSIDE) | FRAG_CAUSE_BIT(UNKNOWN),
+	  .words = frag_oom_cause_names + 1, .except = FRAG_CAUSE_BIT(OUTSIDE) | FRAG_CAUSE_BIT(UNKNOWN)
+	  | FRAG_CAUSES_OF_MESSAGES,
 	  .nullable = true },
 	{ "needs", FRAG_TYPE_OBJECT, FRAG_WHOLE, "what the whole trace needs; null: a failed run that fails"
 	  " on an unlimited device too", .each = needs_view, .fields = needs_fields, .nullable = true },

@@ -412,7 +412,9 @@ int frag_is_text(const char *path, bool *is, struct frag_error *err)
 	if (rc)
 		return rc;
 	rc = find_reader(&reader, &in, err);
-	*is = !rc && reader == &frag_reader_lines;
+	*is = !rc && (reader == &frag_reader_lines
+		      || (reader == &frag_reader_snapshot_page && !strstr(in.buf, "MemoryViz")
+			  && !strstr(in.buf, "base64")));
 	while (*is && frag_sniff_text(in.buf, in.end) == FRAG_SNIFF_MORE && !in.eof
 	       && in.end < FRAG_SNIFF_MAX && !rc) {
 		rc = frag_input_fill(&in, 0, err);
