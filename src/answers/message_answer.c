@@ -563,12 +563,14 @@ static void print_block(const struct frag_message_group *group, const struct fra
 static void print_advice(const struct frag_message_group *group, const struct frag_text_style *to)
 {
 	struct frag_advice a;
+	bool variable;
 
 	for (uint32_t i = 0; frag_advice_at(group, i, &a); i++) {
 		frag_put_wrapped(to, "  - ", a.text);
+		/* calls and flags are no variables */
+		variable = a.set[strcspn(a.set, "(")] == '\0' && *a.set != '-';
 		if (*a.set)
-			fprintf(to->f, "      %s%s\n", strchr(a.set, '(') || *a.set == '-' ? "" : "export ",
-				a.set);
+			fprintf(to->f, "      %s%s\n", variable ? "export " : "", a.set);
 	}
 }
 
