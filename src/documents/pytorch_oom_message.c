@@ -1,4 +1,4 @@
-/* pytorch_oom_message.c - writes out-of-memory errors as PyTorch does. */
+/* pytorch_oom_message.c - writes out-of-memory errors: as PyTorch does, and as JSON. */
 #include "documents/documents.h"
 
 #include <inttypes.h>
@@ -68,4 +68,125 @@ const char *frag_oom_message(const struct frag_result *run, const struct frag_oo
 		 PYTORCH_SIZE(oom->tried), device, allowed, PYTORCH_SIZE(m->allocated), owner(run),
 		 PYTORCH_SIZE(m->reserved - m->allocated), owner(run));
 	return buf;
+}
+
+/* Messages are laid out as cJSON lays out a document. */
+#define MEMBER "\n\t\t\t"
+#define MESSAGE_ROOM 4096
+
+struct message_text {
+	char text[MESSAGE_ROOM];
+	size_t used;
+};
+
+#define ADD(to, ...) \
+	(to)->used += (size_t)snprintf((to)->text + (to)->used, MESSAGE_ROOM - (to)->used, __VA_ARGS__)
+
+/* What a size is, negative ones too; null where it is unknown. */
+static void add_value(struct message_text *to, const char *key, const struct frag_message_value *value)
+{
+	char number[FRAG_NUMBER_ROOM];
+
+	*frag_put_u64(number, value->bytes) = '\0';
+	ADD(to, "\"%s\":\t%s%s", key, value->there && value->negative ? "-" : "",
+	    value->there ? number : "null");
+}
+
+static void add_parts(struct message_text *to, const struct frag_message *m)
+{
+	const char *separator = "";
+
+	ADD(to, MEMBER "\"parts\":\t{");
+	for (int i = 0; i < FRAG_MESSAGE_PARTS; i++) {
+		const struct frag_message_value *part = &m->said[FRAG_SAID_PARAMETERS + i];
+
+		if (!part->there)
+			continue;
+		ADD(to, "%s", separator);
+		add_value(to, frag_part_name(i), part);
+		separator = ", ";
+	}
+	ADD(to, "},");
+}
+
+/* The words of the possible verdicts, except that of the verdict itself, each once. */
+static void add_possible(struct message_text *to, const struct frag_message *m)
+{
+	const char *separator = "";
+	uint32_t named = 1U << frag_message_cause(m);
+
+	ADD(to, MEMBER "\"also_possible\":\t[");
+	for (int i = 0; i < FRAG_SHORTAGES; i++) {
+		const enum frag_oom_cause cause =
+			frag_message_cause_of(m, (enum frag_oom_verdict)i);
+
+		if (!(m->possible >> i & 1) || (int)m->verdict == i || named >> cause & 1)
+			continue;
+		named |= 1U << cause;
+		ADD(to, "%s\"%s\"", separator, frag_oom_cause_name(cause));
+		separator = ", ";
+	}
+	ADD(to, "],");
+}
+
+static void add_missing(struct message_text *to, const struct frag_message *m)
+{
+	const char *missing[FRAG_MISSING_MAX + 1];
+
+	frag_message_missing(m, missing);
+	ADD(to, MEMBER "\"missing\":\t[");
+	for (int i = 0; missing[i]; i++)
+		ADD(to, "%s\"%s\"", i ? ", " : "", missing[i]);
+	ADD(to, "]");
+}
+
+/* The first message begins the document, each later one continues its array. */
+void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out)
+{
+	const struct frag_message_value precision = { .bytes = m->precision, .there = true };
+	const struct {
+		const char *key;
+		const struct frag_message_value *value;
+	} rows[] = {
+		{ "asked", &m->said[FRAG_SAID_ASKED] }, { "total", &m->total }, { "free", &m->free },
+		{ "allocated", &m->allocated }, { "reserved", &m->reserved },
+		{ "outside", &m->outside }, { "limit", &m->said[FRAG_SAID_ALLOWED] },
+		{ "nonreleasable", &m->said[FRAG_SAID_NONRELEASABLE] },
+		{ "kv_free", &m->said[FRAG_SAID_KV_FREE] },
+		{ "max_model_len", &m->said[FRAG_SAID_TOKENS] }, { "precision", &precision },
+	};
+	struct message_text to = { .used = 0 };
+
+	ADD(&to, "%s" MEMBER "\"wording\":\t\"%s\",", count ? ", {"
+	    : "{\n\t\"format\":\t\"fragsim-message\",\n\t\"version\":\t3,\n\t\"messages\":\t[{",
+	    frag_wordings[m->wording].name);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ADD(&to, MEMBER);
+		add_value(&to, rows[i].key, rows[i].value);
+		ADD(&to, ",");
+	}
+	add_parts(&to, m);
+	if (m->pool)
+		ADD(&to, MEMBER "\"pool\":\t\"%s\",", m->pool);
+	else
+		ADD(&to, MEMBER "\"pool\":\tnull,");
+	ADD(&to, MEMBER "\"verdict\":\t\"%s\"," MEMBER "\"nearly_full\":\t%s,",
+	    frag_oom_cause_name(frag_message_cause(m)),
+	    m->verdict == FRAG_SHORT_TIGHT ? "true" : "false");
+	add_possible(&to, m);
+	add_missing(&to, m);
+	ADD(&to, "\n\t\t}");
+	frag_outfile_write(out, to.text, to.used);
+}
+#undef ADD
+
+void frag_message_write_end(struct frag_outfile *out, uint64_t more)
+{
+	char text[FRAG_NUMBER_ROOM + 40];
+
+	snprintf(text, sizeof(text), ",\n\t\"more\":\t{\"messages\": %" PRIu64 "}", more);
+	frag_outfile_write(out, "]", 1);
+	if (more)
+		frag_outfile_write(out, text, strlen(text));
+	frag_outfile_write(out, "\n}\n", 3);
 }

@@ -7,7 +7,7 @@ static int begin(void **state)
 {
 	static struct rig rig;
 
-	rig_begin(&rig, 0, 512, FRAG_ORDER_SIZE);
+	rig_begin(&rig, 0, 512, &frag_index_size);
 	*state = &rig;
 	return 0;
 }

@@ -30,6 +30,6 @@ run --device 9007199254740992 a
 run --context-bytes "" a
 run --other-bytes 5KB a
 run --granularity 0 a
-list policies a
-list policies --json
+policies a
+policies --json
 EOF

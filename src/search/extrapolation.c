@@ -1,0 +1,442 @@
+/* extrapolation.c - a program at numbers that it was not recorded at. */
+#include "search/extrapolation.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array_grow.h"
+#include "base/parallel.h"
+#include "base/parse.h"
+#include "engine/tape_run.h"
+#include "events/tape.h"
+#include "policy/policies.h"
+
+enum verdict { NOT_TRIED, FITS, FAILS };
+
+/* One task tries one number under all policies. */
+struct trying {
+	struct frag_extrapolation *x;
+	uint32_t count;                 /* numbers */
+	uint8_t *verdicts;              /* enum verdict: by number, then policy */
+};
+
+/* Simulates the tape on devices of `total` bytes; *out is owned by the caller. */
+static int extrapolation_simulate(const struct frag_extrapolation *x, const struct frag_tape *tape,
+				const struct frag_choice *choice, uint64_t total,
+				enum frag_level level, struct frag_sim **out,
+				struct frag_error *err)
+{
+	struct frag_devices devices = { .count = 0 };
+	struct frag_sim_options options = { .level = level };
+	const struct frag_job job = frag_job_part(&x->job);
+	int rc = frag_devices_copy(&devices, x->devices, frag_tape_info(tape)->device_count, err);
+
+	*out = NULL;
+	for (uint32_t d = 0; d < devices.count; d++)
+		devices.figures[d].total = total;
+	options.devices = devices.figures;
+	rc = rc ? rc : frag_tape_run(out, choice, tape, &options, &job, err);
+	frag_devices_fini(&devices);
+	return rc;
+}
+
+/*
+ * All sizes at another number, by their order in r->sizes; which of them are not explained goes
+ * into *unexplained, where that is not NULL. False: one would not be below FRAG_SIZE_LIMIT.
+ */
+static bool sizes_at(const struct frag_recordings *r, uint32_t x, uint64_t *sizes,
+		     bool *unexplained)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < r->size_count; i++) {
+		const bool explained = frag_size_at(&r->numbers, r->sizes[i].at, x, &sizes[i]);
+
+		if (unexplained)
+			unexplained[i] = !explained;
+		good = good && sizes[i] < FRAG_SIZE_LIMIT;
+	}
+	return good;
+}
+
+/* The tape at a number, owned by the caller. *out stays NULL where a size is too large. */
+static int extrapolated_tape(const struct frag_extrapolation *x, uint32_t number,
+			    struct frag_tape **out, struct frag_error *err)
+{
+	const struct frag_recordings *r = x->recordings;
+	uint64_t *sizes = malloc(((size_t)r->size_count + 1) * sizeof(*sizes));
+	bool good = true;
+
+	*out = NULL;
+	if (!sizes)
+		return frag_fail_nomem(err);
+	if (sizes_at(r, number, sizes, NULL)) {
+		*out = frag_tape_resized(x->tape, r->which, sizes);
+		good = *out != NULL;
+	}
+	free(sizes);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+/*
+ * Can any policy fit there: is the peak of requested bytes at most the usable size of each
+ * device? The policy `direct` measures this peak, because a limit of another policy could end
+ * its run earlier.
+ */
+static int could_fit(const struct frag_extrapolation *x, uint32_t number, bool *fits,
+		     struct frag_error *err)
+{
+	const struct frag_result *results;
+	struct frag_sim *sim = NULL;
+	struct frag_choice direct;
+	struct frag_tape *tape;
+	uint32_t count = 0;
+	int rc = extrapolated_tape(x, number, &tape, err);
+
+	*fits = false;
+	if (rc || !tape)
+		return rc;
+	rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
+	rc = rc ? rc : extrapolation_simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
+	*fits = !rc;
+	results = rc ? NULL : frag_sim_results(sim, false, &count);
+	for (uint32_t d = 0; d < count; d++) {
+		const struct frag_device_figures *f = &x->devices[d];
+
+		if (f->context + f->other + results[d].lower_bound > x->total)
+			*fits = false;
+	}
+	frag_sim_del(sim);
+	frag_tape_del(tape);
+	return rc;
+}
+
+/*
+ * Finds the last number that could fit. No size falls from the last recorded number on, so
+ * doubling and bisection find it. Where the last recorded number could not fit, smaller ones are
+ * tried nevertheless.
+ */
+static int find_bound(struct frag_extrapolation *x, struct frag_error *err)
+{
+	const struct frag_numbers *n = &x->recordings->numbers;
+	uint64_t good = n->at[n->count - 1], bad, step = 1;
+	const uint64_t end = x->up_to ? x->up_to : FRAG_NUMBER_MAX;
+	bool fits = true;
+	int rc = 0;
+
+	x->bound = FRAG_NO_NUMBER;
+	for (bad = good; !rc && fits && good < end; step *= 2) {
+		rc = could_fit(x, (uint32_t)bad, &fits, err);
+		if (!fits)
+			break;
+		good = bad;
+		bad = good + step < end ? good + step : end;
+	}
+	if (rc || fits)
+		return rc;
+	while (!rc && bad - good > 1) {
+		const uint64_t middle = good + (bad - good) / 2;
+
+		rc = could_fit(x, (uint32_t)middle, &fits, err);
+		if (fits)
+			good = middle;
+		else
+			bad = middle;
+	}
+	x->bound = (uint32_t)good;
+	return rc;
+}
+
+/* Simulates one number under every policy: a number without a tape fails. */
+static int try_number(void *ctx, uint32_t index, struct frag_error *err)
+{
+	const struct trying *t = ctx;
+	const struct frag_extrapolation *x = t->x;
+	uint8_t *verdicts = t->verdicts + (size_t)index * x->choice_count;
+	struct frag_tape *tape;
+	int rc = extrapolated_tape(x, x->first + index * x->stride, &tape, err);
+
+	for (uint32_t i = 0; i < x->choice_count && !rc; i++) {
+		struct frag_sim *sim = NULL;
+		uint32_t count = 0;
+		const struct frag_result *results;
+
+		verdicts[i] = FAILS;
+		if (!tape)
+			continue;
+		rc = extrapolation_simulate(x, tape, &x->choices[i], x->total, FRAG_LEVEL_SURVIVE,
+					  &sim, err);
+		results = rc ? NULL : frag_sim_results(sim, false, &count);
+		verdicts[i] = rc ? NOT_TRIED : FITS;
+		for (uint32_t d = 0; d < count; d++)
+			if (results[d].status != FRAG_RUN_OK)
+				verdicts[i] = FAILS;
+		frag_sim_del(sim);
+	}
+	frag_tape_del(tape);
+	return rc;
+}
+
+/* Of one policy: what was tried, up to the first number that was not. */
+static int draw_map(const struct trying *t, uint32_t choice, struct frag_error *err)
+{
+	const struct frag_extrapolation *x = t->x;
+	struct frag_reach *reach = &x->reaches[choice];
+	bool all = true;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const uint8_t verdict = t->verdicts[(size_t)i * x->choice_count + choice];
+		const uint32_t number = x->first + i * x->stride;
+		const bool fits = verdict == FITS;
+
+		if (verdict == NOT_TRIED)
+			break;
+		all = all && fits;
+		if (all)
+			reach->reliable = number;
+		if (fits)
+			reach->largest = number;
+		if (reach->count && reach->map[reach->count - 1].fits == fits) {
+			reach->map[reach->count - 1].to = number;
+			continue;
+		}
+		if (!FRAG_GROW(reach->map, reach->capacity, reach->count))
+			return frag_fail_nomem(err);
+		reach->map[reach->count++] = (struct frag_reach_part){
+			.from = number, .to = number, .fits = fits,
+		};
+	}
+	return 0;
+}
+
+/* Up to the first that was not tried, under all policies alike. */
+static uint32_t count_tried(const struct trying *t)
+{
+	const size_t policies = t->x->choice_count;
+
+	for (uint32_t i = 0; i < t->count; i++)
+		for (size_t k = 0; k < policies; k++)
+			if (t->verdicts[i * policies + k] == NOT_TRIED)
+				return i;
+	return t->count;
+}
+
+/* Tries all numbers; where it is interrupted, the map contains the numbers tried so far. */
+static int try_all(struct trying *t, struct frag_error *err)
+{
+	struct frag_extrapolation *x = t->x;
+	const struct frag_tasks tasks = {
+		.count = t->count,
+		.job = &x->job,
+		.what = "numbers",
+		.task = try_number,
+		.ctx = t,
+	};
+	int rc, drawn = 0;
+
+	t->verdicts = calloc((size_t)t->count * x->choice_count + 1, 1);
+	rc = t->verdicts ? frag_tasks_run(&tasks, err) : frag_fail_nomem(err);
+	if (!rc || rc == -FRAG_EINTERRUPTED) {
+		t->count = count_tried(t);
+		for (uint32_t i = 0; i < x->choice_count && !drawn; i++)
+			drawn = draw_map(t, i, err);
+		x->tried = t->count;
+	}
+	free(t->verdicts);
+	return drawn ? drawn : rc;
+}
+
+/* Fills in reaches, first, tried and bound, as far as it comes. -FRAG_ENOMEM, -FRAG_EINTERRUPTED */
+static int find_max_fitting(struct frag_extrapolation *x, struct frag_error *err)
+{
+	const struct frag_numbers *n = &x->recordings->numbers;
+	const uint64_t runs = x->runs ? x->runs : FRAG_FIT_RUNS;
+	struct trying t = { .x = x };
+	uint64_t count, end = x->up_to ? x->up_to : FRAG_NUMBER_MAX;
+	int rc;
+
+	x->reaches = calloc((size_t)x->choice_count + 1, sizeof(*x->reaches));
+	if (!x->reaches)
+		return frag_fail_nomem(err);
+	for (uint32_t i = 0; i < x->choice_count; i++)
+		x->reaches[i].largest = x->reaches[i].reliable = FRAG_NO_NUMBER;
+	x->first = (n->at[0] + x->stride - 1) / x->stride * x->stride;
+	rc = find_bound(x, err);
+	if (rc)
+		return rc;
+	end = x->bound < end ? x->bound : end;
+	count = end < x->first ? 0 : (end - x->first) / x->stride + 1;
+	t.count = (uint32_t)(count < runs ? count : runs);
+	return try_all(&t, err);
+}
+
+struct tags {
+	struct frag_odd *odd;           /* by the tape's number of the tag, 0: none */
+	uint32_t count, capacity;
+};
+
+/* Which sizes are not explained at a number; returns of how many allocs. */
+static uint64_t add_number(const struct frag_recordings *r, uint32_t number, uint64_t *sizes,
+			   bool *here, bool *any)
+{
+	uint64_t allocs = 0;
+
+	sizes_at(r, number, sizes, here);
+	for (uint32_t i = 0; i < r->size_count; i++) {
+		allocs += here[i] ? r->sizes[i].allocs : 0;
+		any[i] = any[i] || here[i];
+	}
+	return allocs;
+}
+
+static bool count_alloc(struct tags *tags, const struct frag_event *ev,
+			const struct frag_symbols *symbols, const struct frag_sizes *sizes)
+{
+	struct frag_odd *odd;
+
+	if (!FRAG_EXTEND(tags->odd, tags->capacity, tags->count, ev->tag))
+		return false;
+	odd = &tags->odd[ev->tag];
+	if (odd->allocs++ == 0) {
+		odd->step = ev->step;
+		odd->sizes = sizes;
+		if (ev->tag)
+			odd->tag = frag_symbols_tag(symbols, ev->tag);
+	}
+	return true;
+}
+
+/* The tags of those allocs, from the tape. False: out of memory. */
+static bool extrapolation_count_tags(const struct frag_extrapolation *x, const bool *any,
+				     struct tags *tags)
+{
+	const struct frag_recordings *r = x->recordings;
+	struct frag_tape_walk w = { .reader = frag_tape_reader_new(x->tape) };
+	const struct frag_event *ev;
+	bool good = w.reader;
+	uint32_t alloc = 0;
+
+	while (good && (ev = frag_tape_walk_next(&w))) {
+		uint32_t which;
+
+		if (ev->op != FRAG_OP_ALLOC)
+			continue;
+		which = r->which[alloc++];
+		if (any[which])
+			good = count_alloc(tags, ev, frag_tape_symbols(x->tape), &r->sizes[which]);
+	}
+	frag_tape_reader_del(w.reader);
+	return good;
+}
+
+static int by_allocs(const void *a, const void *b)
+{
+	const struct frag_odd *x = a, *y = b;
+
+	return frag_order_two(y->allocs, x->allocs, x->step, y->step);
+}
+
+static void extrapolation_take(struct frag_extrapolation *x, struct tags *tags)
+{
+	uint32_t shown;
+
+	FRAG_SORT(tags->odd, tags->count, by_allocs);
+	while (x->odd_tags < tags->count && tags->odd[x->odd_tags].allocs)
+		x->odd_allocs += tags->odd[x->odd_tags++].allocs;
+	shown = x->odd_tags < FRAG_ODD_MAX ? x->odd_tags : FRAG_ODD_MAX;
+	if (shown)
+		memcpy(x->odd, tags->odd, shown * sizeof(*x->odd));
+}
+
+/* Fills in unexplained, odd, odd_allocs and odd_tags. -FRAG_ENOMEM */
+static int find_unexplained_sizes(struct frag_extrapolation *x, struct frag_error *err)
+{
+	const size_t count = (size_t)x->recordings->size_count + 1;
+	uint64_t *sizes = calloc(count, sizeof(*sizes));
+	bool *here = calloc(count, sizeof(*here)), *any = calloc(count, sizeof(*any));
+	struct tags tags = { .count = 0 };
+	bool good = sizes && here && any;
+
+	for (uint32_t i = 0; i < x->at_count && good; i++)
+		x->unexplained[i] = add_number(x->recordings, x->at[i], sizes, here, any);
+	for (uint32_t i = 0; i < x->choice_count && x->reaches && good; i++)
+		if (x->reaches[i].largest != FRAG_NO_NUMBER)
+			add_number(x->recordings, x->reaches[i].largest, sizes, here, any);
+	good = good && extrapolation_count_tags(x, any, &tags);
+	if (good)
+		extrapolation_take(x, &tags);
+	free(tags.odd);
+	free(any);
+	free(here);
+	free(sizes);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+static int make_tapes(struct frag_extrapolation *x, struct frag_error *err)
+{
+	for (uint32_t i = 0; i < x->at_count; i++) {
+		int rc = extrapolated_tape(x, x->at[i], &x->tapes[i], err);
+
+		if (rc)
+			return rc;
+		if (!x->tapes[i])
+			return frag_fail(err, FRAG_EUSAGE, "at %" PRIu32 " an alloc would have 2^53"
+					 " bytes or more", x->at[i]);
+		x->sources[i] = (struct frag_fit_source){
+			.tape = x->tapes[i], .choices = x->choices, .devices = x->devices,
+			.scope = x->scope,
+		};
+	}
+	return 0;
+}
+
+/* Extrapolates a tape for each number of --at, and fits all of them. */
+static int fit_numbers(struct frag_extrapolation *x, struct frag_error *err)
+{
+	int rc;
+
+	x->tapes = calloc((size_t)x->at_count + 1, sizeof(*x->tapes));
+	x->sources = calloc((size_t)x->at_count + 1, sizeof(*x->sources));
+	x->unexplained = calloc((size_t)x->at_count + 1, sizeof(*x->unexplained));
+	rc = x->tapes && x->sources && x->unexplained ? make_tapes(x, err) : frag_fail_nomem(err);
+	if (rc || !x->at_count)
+		return rc;
+	x->fits = (struct frag_fits){
+		.sources = x->sources,
+		.source_count = x->at_count,
+		.choice_count = x->choice_count,
+		.bounds = { .runs = x->runs, .hurry = x->hurry, .ctx = x->job.ctx },
+		.headroom_total = x->total,
+		.unlimited = true,
+		.separate = true,
+		.model = x->model,
+		.job = x->job,
+	};
+	return frag_fits_run(&x->fits, err);
+}
+
+int frag_extrapolation_run(struct frag_extrapolation *x, struct frag_error *err)
+{
+	int rc = fit_numbers(x, err), odd;
+
+	if (!rc && x->largest)
+		rc = find_max_fitting(x, err);
+	if (rc && rc != -FRAG_EINTERRUPTED)
+		return rc;
+	odd = find_unexplained_sizes(x, err);
+	return odd ? odd : rc;
+}
+
+void frag_extrapolation_fini(struct frag_extrapolation *x)
+{
+	frag_fits_fini(&x->fits);
+	for (uint32_t i = 0; i < x->choice_count && x->reaches; i++)
+		free(x->reaches[i].map);
+	free(x->reaches);
+	for (uint32_t i = 0; i < x->at_count && x->tapes; i++)
+		frag_tape_del(x->tapes[i]);
+	free(x->tapes);
+	free(x->sources);
+	free(x->unexplained);
+}
