@@ -26,7 +26,7 @@ from tap import Tap  # noqa: E402
 TAP = Tap()
 PROGRAM = ''
 MOST = 2**53 - 1
-FORMATS = ('text', 'markdown', 'json', 'junit', 'github', 'csv')
+ENDING = {'text': 'txt', 'markdown': 'md', 'json': 'json', 'junit': 'xml', 'csv': 'csv'}
 
 
 class Wrong(Exception):
@@ -127,9 +127,10 @@ def check_format(name: str, path: str) -> None:
 
 def check_diff(*what) -> None:
     """Every format of a comparison, one alone and all at once."""
-    run('diff', '-q', *(word for name in FORMATS for word in ('-o', f'{name}:all.{name}')), *what)
-    for name in FORMATS:
-        check_format(name, f'all.{name}')
+    run('diff', '-q', *(word for ending in ENDING.values() for word in ('-o', f'all.{ending}')), *what)
+    for name, ending in ENDING.items():
+        check_format(name, f'all.{ending}')
+    run('diff', '--format', 'github', *what)
 
 
 def check_outputs(path) -> None:

@@ -360,4 +360,4 @@ def write_inputs(folder: Path, program: str) -> None:
         shutil.copy(folder / 'snap.pickle', folder / 'ranks' / f'rank{rank}.pickle')
     for words in (('trace', 'convert', 'snap.pickle', 'begun.ndjson'), ('trace', 'convert', 'snap.pickle', 'begun.fsb'),
                   ('plan', '--plan', 'done.plan', 'trace.ndjson'), ('plan', '--plan', 'done.csv', 'simple.ndjson')):
-        subprocess.run([program, words[0], '-q', *words[1:]], cwd=folder, check=True)
+        subprocess.run([program, *words, '-q'], cwd=folder, check=True)

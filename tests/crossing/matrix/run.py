@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import xml.etree.ElementTree
+from collections.abc import Iterable
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
@@ -28,6 +29,8 @@ from scenes import PATH, SCENES, WORD, Scene        # noqa: E402
 TRACE = PATH + '.trace'
 DONE = next(x for x in SCENES if x.name == 'done')
 FORMATS = ('text', 'markdown', 'json', 'junit', 'github', 'csv')
+# of the forms that a file can have, whose ending names them
+ENDING = {'text': 'txt', 'markdown': 'md', 'json': 'json', 'junit': 'xml', 'csv': 'csv'}
 SAME_FORMS = ('lines', 'object', 'fsb')         # hold all of a trace
 ENDINGS = ('.ndjson', '.json', '.fsb', '.ndjson.gz', '.json.zst', '.fsb.gz')
 # what a sanitizer or the C library says, whatever the status
@@ -71,6 +74,10 @@ def parsed(kind: str, text: bytes) -> object:
     return PARSERS.get(kind, bytes.decode)(text)
 
 
+def files_of(names: Iterable[str]) -> list[str]:
+    return [word for name in names if name in ENDING for word in ('-o', f'{PATH}.{ENDING[name]}')]
+
+
 def write_trace(folder: Path, scene: Scene) -> str:
     (folder / TRACE).write_bytes(scene.trace)
     return TRACE
@@ -98,8 +105,8 @@ def check_run(folder: Path, scene: Scene) -> None:
     """run, with each of its outputs"""
     trace = write_trace(folder, scene)
     words = (*scene.choices, *scene.judged)
-    outputs = {'--steps': 'steps.csv', '-o': 'steps.ndjson', '--placements': 'p.ndjson',
-               '--json': 'r.json'}
+    outputs = (('--steps', 'steps.csv'), ('--steps', 'steps.ndjson'), ('--placements', 'p.ndjson'),
+               ('--json', 'r.json'))
     reports = [(), ('-q',), ('--check',), ('--threads', '1'), ('--lenient',), ('--stacks', 'all'),
                ('--stacks', 'none')]
     if 'pytorch' in scene.policies:
@@ -107,7 +114,7 @@ def check_run(folder: Path, scene: Scene) -> None:
     for more in reports:
         out = play(folder, 'run', *more, *words, trace, wanted=scene.status)
         assert out.out.decode() or more == ('-q',), 'no report'
-    for option, name in outputs.items():
+    for option, name in outputs:
         name = PATH + name
         play(folder, 'run', *words, option, name, trace, wanted=scene.status)
         wrote = (folder / name).read_bytes()
@@ -115,7 +122,7 @@ def check_run(folder: Path, scene: Scene) -> None:
             continue
         out = play(folder, 'run', *words, option, '-', trace, wanted=scene.status)
         equal(out.out, wrote, f'{option} on standard output')
-    read = {name: (folder / (PATH + name)).read_bytes() for name in outputs.values()}
+    read = {name: (folder / (PATH + name)).read_bytes() for _, name in outputs}
     equal([row['op'] for row in rows(read['steps.csv'])],
           [row['op'] for row in objects(read['steps.ndjson'])], 'operations of the rows')
     objects(read['p.ndjson'])
@@ -140,13 +147,12 @@ def check_diff(folder: Path, scene: Scene) -> None:
     trace = write_trace(folder, scene)
     status = 1 if scene.conditions else 0
     words = ('diff', *scene.choices, *scene.judged)
-    outputs = [f'{name}:{PATH}.{name}' for name in FORMATS]
-    play(folder, *words, '-q', *(word for name in outputs for word in ('-o', name)), trace,
-         wanted=status)
+    play(folder, *words, '-q', *files_of(FORMATS), trace, wanted=status)
     for name in FORMATS:
         out = play(folder, *words, '--format', name, trace, wanted=status).out
         parsed(name, out)
-        equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+        if name in ENDING:
+            equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
     play(folder, *words, '-q', trace, wanted=status)
     play(folder, *words, '--gate', trace, trace, wanted=(0, 1))
 
@@ -276,12 +282,11 @@ def check_fit(folder: Path, scene: Scene) -> None:
                   ('fit', '--static-room', '--device-bytes', '1GiB', *policies),
                   ('fit', '--settings', 'grid', *policies),
                   ('fit', '--settings', 'grid', '--device-bytes', '1GiB', '--test', trace)):
-        outputs = [word for name in ANSWERS for word in ('-o', f'{name}:{PATH}.{name}')]
-        play(folder, *words, '-q', *outputs, trace, wanted=(0, 1))
+        play(folder, *words, '-q', *files_of(ANSWERS), trace, wanted=(0, 1))
         for name in ANSWERS:
             out = play(folder, *words, '--format', name, trace, wanted=(0, 1)).out
             said = parsed(name, out)
-            equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+            equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
             if name == 'json':
                 equal(said['traces'][0]['path'], trace, 'path')
     play(folder, 'fit', '-q', trace, trace, wanted=(0, 1))
@@ -374,8 +379,8 @@ def check_leaks(folder: Path, scene: Scene) -> None:
     for name in ANSWERS:
         out = play(folder, 'leaks', '--format', name, 'again.ndjson').out
         parsed(name, out)
-        play(folder, 'leaks', '-q', '-o', f'{name}:{PATH}.{name}', 'again.ndjson')
-        equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+        play(folder, 'leaks', '-q', *files_of([name]), 'again.ndjson')
+        equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
     play(folder, 'leaks', '-q', '--fail-if', 'leak > 1000000', 'again.ndjson', wanted=1)
     said = json.loads(play(folder, 'leaks', '--format', 'json', 'again.ndjson').out)
     equal([x['tag'] for x in said['leaks']], [WORD], 'tag')
@@ -406,8 +411,8 @@ def check_ranks(folder: Path, scene: Scene) -> None:
         for name in ANSWERS:
             out = play(folder, *how, '--format', name).out
             parsed(name, out)
-            play(folder, *how, '-q', '-o', f'{name}:{PATH}.{name}')
-            equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+            play(folder, *how, '-q', *files_of([name]))
+            equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
         said = json.loads(play(folder, *how, '--json', '-').out)
         odd = said['ranks'][-1]
         assert odd['apart'], f'the odd one does not stand out under {policy}'
@@ -445,15 +450,15 @@ def made_files(folder: Path, scene: Scene) -> list[str]:
     result = write_result(folder, scene)
     files = {name: PATH + name for name in (
         'steps.csv', 'steps.ndjson', 'places', 'info', 'policies', 'base', 'fsb', 'minimalloc',
-        'pickle', 'perfetto', *FORMATS)}
+        'pickle', 'perfetto')}
+    files |= {name: f'{PATH}.{ending}' for name, ending in ENDING.items()}
     for option, name in (('--steps', 'steps.csv'), ('--steps', 'steps.ndjson'),
                          ('--placements', 'places')):
         play(folder, 'run', '-q', option, files[name], TRACE, wanted=(0, 3))
     play(folder, 'trace', 'info', '-q', '--json', files['info'], TRACE)
     play(folder, 'list', 'policies', '--json', files['policies'])
     play(folder, 'diff', '-q', '-b', files['base'], '--update-baseline', '-p', 'buddy', TRACE)
-    outputs = [word for name in FORMATS for word in ('-o', f'{name}:{files[name]}')]
-    play(folder, 'diff', '-q', *outputs, result, result)
+    play(folder, 'diff', '-q', *files_of(FORMATS), result, result)
     play(folder, 'trace', 'convert', '-q', TRACE, files['fsb'], '-t', 'fsb')
     play(folder, 'trace', 'convert', '-q', '-t', 'snapshot', TRACE, files['pickle'])
     play(folder, 'trace', 'convert', '-q', '-t', 'perfetto', TRACE, files['perfetto'])
