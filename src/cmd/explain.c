@@ -416,15 +416,10 @@ static int explain_messages(struct explain *e, const struct frag_args *args, str
 	return frag_or_interrupted(rc, err);
 }
 
-/* Is it a text? A file that cannot be read is none. */
-static bool explain_is_text(const char *path)
+static int explain_is_text(const char *path, bool *is, struct frag_error *err)
 {
-	struct frag_error ignored;
-	bool is = false;
-
-	if (frag_is_pasted(path))
-		return true;
-	return !frag_is_folder(path) && !frag_is_text(path, &is, &ignored) && is;
+	*is = frag_is_pasted(path);
+	return *is || frag_is_folder(path) ? 0 : frag_is_text(path, is, err);
 }
 
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
@@ -432,6 +427,7 @@ static int explain_exec(void *own, struct frag_args *args, struct frag_error *er
 	static char standard[] = "-", *none_given[] = { standard, NULL };
 	struct explain *e = own;
 	bool texts = true;
+	int rc = 0;
 
 	if (!args->count) {
 		args->words = none_given;
@@ -440,8 +436,10 @@ static int explain_exec(void *own, struct frag_args *args, struct frag_error *er
 	/* where a prompt is required */
 	if (is_standard(args->words[0]) && isatty(STDIN_FILENO))
 		return explain_messages(e, args, err);
-	for (uint32_t i = 0; i < args->count && texts; i++)
-		texts = explain_is_text(args->words[i]);
+	for (uint32_t i = 0; i < args->count && texts && !rc; i++)
+		rc = explain_is_text(args->words[i], &texts, err);
+	if (rc)
+		return rc;
 	if (texts)
 		return explain_messages(e, args, err);
 	if (args->count > 1)

@@ -202,7 +202,7 @@ COMMANDS = [
     *each(('run', '-q', '-p', 'bestfit', '-o', 'o.html', 'simple.ndjson'),
           'alloc read sync open rename', ('o.html',)),
     *each(('run', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
-           'trace.ndjson'), 'alloc sync open rename', ('o.html', 'o.svg'), 'a page and its picture'),
+           'trace.ndjson'), 'alloc sync open rename', ('o.html', 'o.svg'), 'a page and its picture', fine=3),
     *each(('trace', 'anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('trace', 'merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
