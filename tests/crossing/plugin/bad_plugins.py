@@ -93,7 +93,7 @@ MISFITS = [
 LETTERS = "a policy's name is made of a-z, 0-9, _ and -, and begins with a letter"
 REQUIRED = 'policy my-liar: summary, alloc and free are required'
 WHY = {
-    'no-export': 'undefined symbol: frag_policy_obtain: its source must end in FRAG_PLUGIN(TABLE)',
+    'no-export': ': its source must end in FRAG_PLUGIN(TABLE)',
     'no-plugin': 'no symbol frag_plugin in it: its source must end in FRAG_PLUGIN(TABLE)',
     'other-magic': 'its symbol frag_plugin is not that of a fragsim plug-in',
     'other-version': 'made for version 9 of the plug-in interface, but this is version 5: '
