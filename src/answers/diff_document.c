@@ -237,12 +237,13 @@ struct frag_broken_view {
 static bool broken_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_gate *gate = of;
-	const struct frag_broken *b = &gate->broken[i];
 	const struct frag_condition *held;
+	const struct frag_broken *b;
 	const struct frag_run *run;
 
 	if (i == gate->count)
 		return false;
+	b = &gate->broken[i];
 	run = !b->pair ? NULL : b->pair->run ? b->pair->run : b->pair->base;
 	held = run && !b->alone ? b->found.condition : NULL;
 	*(struct frag_broken_view *)element = (struct frag_broken_view){

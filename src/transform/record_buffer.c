@@ -114,6 +114,8 @@ static size_t prepare(struct frag_record *rec)
 
 	if (!(rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME)) || !rec->text.text)
 		rec->text = (struct frag_text){ .text = NULL };
+	if (!(rec->members & FRAG_HAS_PENDING))
+		rec->pending = false;   /* it may never have been set */
 	if (rec->members & FRAG_HAS_T && !rec->t_text.text)
 		rec->t_text.length = 0;
 	pass_members(&w, rec, texts_of(rec));
