@@ -285,11 +285,12 @@ static void put_checked(char text[FRAG_NUMBER_ROOM], const char *path, double va
 static bool checked_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_gate *gate = of;
-	const struct frag_checked *c = &gate->checked[i];
 	struct frag_checked_view *to = element;
+	const struct frag_checked *c;
 
 	if (!gate->checked || i == gate->condition_count)
 		return false;
+	c = &gate->checked[i];
 	*to = (struct frag_checked_view){
 		.path = gate->conditions[i].path, .runs = c->runs, .any = c->runs > 0,
 	};

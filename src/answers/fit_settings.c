@@ -344,10 +344,13 @@ struct frag_test_view {
 bool frag_fit_test_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_fit_answer *a = of;
-	const struct frag_fit_test *t = &a->tests[i];
 	struct frag_test_view *to = element;
+	const struct frag_fit_test *t;
 
-	if (i >= a->test_count || !t->tried || !t->ranked.count)
+	if (i >= a->test_count)
+		return false;
+	t = &a->tests[i];
+	if (!t->tried || !t->ranked.count)
 		return false;
 	*to = (struct frag_test_view){
 		.path = a->traces[a->fits->source_count + i]->path, .fits = frag_fit_test_fits(t),

@@ -22,10 +22,11 @@ struct frag_plan_view {
 static bool buffer_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_plan_view *v = of;
-	const struct frag_buffer *b = &v->plan->buffers[i];
+	const struct frag_buffer *b;
 
 	if (i == v->plan->count)
 		return false;
+	b = &v->plan->buffers[i];
 	*put_handle_json(v->id, &b->id) = '\0';
 	*(struct frag_buffer_view *)element = (struct frag_buffer_view){
 		b, &v->plan->spaces[b->space], v->id,
