@@ -77,7 +77,7 @@ RECORDER = $(BUILD)/libfragsim-record.so
 TORCH_RECORDER = recording.py recorder/sitecustomize.py models.py _operators.py _shards.py
 SUPPORT = $(BUILD)/libsupport.a
 # What the program prints of the documents that it writes. NATIVE: one that runs on this machine.
-DOCUMENTS = explain fit leaks placement profile ranks sweep what-if
+DOCUMENTS = baseline cards change comparison explain fit leaks message placement plan predict profile ranks result sweep sweep-run trace
 NATIVE ?= $(PROGRAM)
 SCHEMAS = $(DOCUMENTS:%=$(BUILD)/documents/fragsim-%.schema.json)
 DOCUMENTS_PAGE = $(BUILD)/documents/fragsim-documents.5
@@ -293,7 +293,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	scripts/completion/fragsim.bash:$(prefix)/share/bash-completion/completions/fragsim \
 	$(call into,scripts/completion/*.fish,$(prefix)/share/fish/vendor_completions.d) \
 	scripts/completion/_fragsim:$(zshdir)/_fragsim \
-	$(call into,man/*.schema.json scripts/record_torch.py,$(datadir)) \
+	$(call into,scripts/record_torch.py,$(datadir)) \
 	skills/fragsim/SKILL.md:$(datadir)/skills/fragsim/SKILL.md \
 	$(foreach f,$(TORCH_RECORDER),python/fragsim/$f:$(datadir)/python/$f) \
 	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*.*,$(datadir)/traces)

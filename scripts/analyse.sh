@@ -96,19 +96,19 @@ run -p pytorch:expandable_segments=true --threads 2 -p buddy t.ndjson
 run nothing.ndjson
 diff -p bestfit -p pytorch -o o.md -o o.json -o o.xml -o o.csv --format github -o o.github t.ndjson
 diff r.json r.json
-convert t.ndjson t.fsb
-convert t.fsb u.ndjson.gz
-convert -t object u.ndjson.gz u.json.zst
-info t.fsb
-info --json - u.json.zst
-slice --from-mark m t.ndjson u.ndjson
-anonymize t.ndjson u.ndjson
-merge t.ndjson t.fsb u.ndjson
-shrink t.ndjson u.ndjson
+trace convert t.ndjson t.fsb
+trace convert t.fsb u.ndjson.gz
+trace convert -t object u.ndjson.gz u.json.zst
+trace info t.fsb
+trace info --json - u.json.zst
+trace slice --from-mark m t.ndjson u.ndjson
+trace anonymize t.ndjson u.ndjson
+trace merge t.ndjson t.fsb u.ndjson
+trace shrink t.ndjson u.ndjson
 verify t.ndjson
-policies --json -
-gen training --iterations 1 -o u.ndjson
-gen pipeline --iterations 1 --layers 2 -o u.ndjson
+list policies --json -
+trace gen training --iterations 1 -o u.ndjson
+trace gen pipeline --iterations 1 --layers 2 -o u.ndjson
 replay -p bestfit -p pytorch --verify --on-oom continue t.ndjson
 run --bogus
 COMMANDS

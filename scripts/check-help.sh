@@ -1,9 +1,9 @@
 #!/bin/sh
 # check-help.sh - the manual and the program say the same; prints TAP. Each page
 # passes mandoc's lint, style included, each command has a page, and the long options that
-# `fragsim COMMAND -h` lists are those of the page's .It lines. A scenario of gen
-# has a section .Ss of its name, with those that `fragsim gen SCENARIO -h` lists
-# besides. FRAGSIM names the program.
+# `fragsim COMMAND -h` lists are those of the page's .It lines. A verb has a section of its
+# command's page, .Sh TRACE GEN; a scenario of trace gen has an .Ss of its name in it, with those
+# that `fragsim trace gen SCENARIO -h` lists besides. FRAGSIM names the program.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -32,31 +32,33 @@ options_of_help()
 		LC_ALL=C sort -u
 }
 
-# options_of_page PAGE [SCENARIO]: those that an .It line names, of the page
-# outside the sections of scenarios or of one of these.
+# options_of_page PAGE VERB SCENARIO: those that an .It line names, of the page outside the sections
+# of verbs, or of the verb's outside those of scenarios, or of one of these.
 options_of_page()
 {
-	awk -v wanted="${2-}" -v scenarios=" $(printf "%s" "$scenarios" | tr "\n" " ") " '
-		/^\.S[hs] / { section = index(scenarios, " " $2 " ") ? $2 : "" }
-		/^\.It / && section == wanted' "$1" | sed 's/\\//g' | grep -o 'Fl -[a-z0-9][a-z0-9-]*' |
+	awk -v wanted="$2 $3" -v verbs="|$(printf "%s" "$commands" | tr "\n" "|")|" \
+		-v scenarios=" $(printf "%s" "$scenarios" | tr "\n" " ") " '
+		/^\.S[hs] / { scenario = /^\.Ss/ && index(scenarios, " " $2 " ") ? $2 : "" }
+		/^\.Sh / { verb = NF == 3 && index(verbs, "|" tolower($2 " " $3) "|") ? tolower($3) : "" }
+		/^\.It / && verb " " scenario == wanted' "$1" | sed 's/\\//g' | grep -o 'Fl -[a-z0-9][a-z0-9-]*' |
 		sed 's/^Fl --*//' | LC_ALL=C sort -u
 }
 
-# check_options COMMAND [SCENARIO]
+# check_options COMMAND [VERB [SCENARIO]]
 check_options()
 {
 	page=man/fragsim-$1.1
-	title="the options of $page${2:+, $2}"
+	title="the options of $*"
 	if ! help=$("$program" "$@" -h 2>&1); then
 		report 1 "fragsim $* -h" "$help"
 		return
 	fi
 	in_help=$(printf '%s\n' "$help" | options_of_help)
-	in_page=$(options_of_page "$page" || :)
-	if [ $# -eq 2 ]; then
+	in_page=$(options_of_page "$page" "${2-}" "" || :)
+	if [ $# -eq 3 ]; then
 		in_page=$({
 			printf '%s\n' "$in_page"
-			options_of_page "$page" "$2" || :
+			options_of_page "$page" "$2" "$3" || :
 		} | sed '/^$/d' | LC_ALL=C sort -u)
 	fi
 	if [ "$in_help" = "$in_page" ]; then
@@ -69,15 +71,16 @@ check_options()
 # Each scenario has a section, and each section of gen's page a scenario.
 check_scenarios()
 {
-	sections=$(sed -n 's/^\.Ss //p' man/fragsim-gen.1 | LC_ALL=C sort)
+	sections=$(sed -n '/^\.Sh TRACE GEN/,/^\.Sh EXIT/s/^\.Ss \([a-z0-9-]*\)$/\1/p' man/fragsim-trace.1 |
+		LC_ALL=C sort)
 	if [ "$scenarios" = "$sections" ]; then
-		report 0 "the scenarios of man/fragsim-gen.1"
+		report 0 "the scenarios of man/fragsim-trace.1"
 	else
-		report 1 "the scenarios of man/fragsim-gen.1" "listed:" "$scenarios" \
+		report 1 "the scenarios of man/fragsim-trace.1" "listed:" "$scenarios" \
 			"in the page:" "$sections"
 	fi
 	for scenario in $scenarios; do
-		check_options gen "$scenario"
+		check_options trace gen "$scenario"
 	done
 }
 
@@ -104,17 +107,20 @@ for page in man/*.[1-8] "$BUILD"/documents/*.5; do
 	fi
 done
 
-scenarios=$("$program" gen --list | awk '{ print $1 }' | LC_ALL=C sort)
+scenarios=$("$program" trace gen --list | awk '{ print $1 }' | LC_ALL=C sort)
 commands=$(sed -n 's/^const struct frag_cmd frag_cmd_\([a-z0-9_]*\) = .*/\1/p' \
-	src/cmd/*.c 2>/dev/null | tr _ - | LC_ALL=C sort)
-for command in $commands; do
-	if [ -f "man/fragsim-$command.1" ]; then
-		check_options "$command"
-		if [ "$command" = gen ]; then
-			check_scenarios
-		fi
-	else
+	src/cmd/*.c 2>/dev/null | sed 's/^\(trace\|list\)_/\1 /; s/_/-/g' | LC_ALL=C sort)
+for line in $(printf '%s\n' "$commands" | tr ' ' :); do
+	command=${line%:*}
+	verb=${line#"$command"}
+	verb=${verb#:}
+	if [ ! -f "man/fragsim-$command.1" ]; then
 		report 1 "the page of $command" "man/fragsim-$command.1 is missing"
+	elif [ -n "$verb" ] || ! printf '%s\n' "$commands" | grep -q "^$command "; then
+		check_options "$command" ${verb:+"$verb"}
+	fi
+	if [ "$verb" = gen ]; then
+		check_scenarios
 	fi
 done
 

@@ -24,21 +24,21 @@ SNAPSHOTS = ('leak_hook', 'oom_fragmentation', 'gpt_checkpoint')
 TWO = 'gpt2_batch2.ndjson.gz=2 gpt2_batch4.ndjson.gz=4'
 FORMATS = ('text', 'markdown', 'json', 'csv')
 POLICIES = ('bestfit', 'firstfit', 'buddy', 'sizeclass', 'tlsf', 'bfc', 'rmm', 'cupy', 'compact', 'direct')
-ANSWERS = (f'fit {R}', f'fit {R} {M}', f'tune --grid short {R}', f'plan {M} -p buddy',
-           f'plan --alone {M}', f'ranks {R} {G} --device-bytes 2GiB', f"what-if {G} --drop '*'",
-           f'what-if --shard 2 {R}', 'leaks leak_hook.pickle.gz', f'leaks {R}',
-           f'extrapolate {TWO} --at 16', f'extrapolate {TWO} --largest --device-bytes 8GiB',
+ANSWERS = (f'fit {R}', f'fit {R} {M}', f'fit --settings short {R}', f'plan {M} -p buddy',
+           f'plan --alone {M}', f'ranks {R} {G} --device-bytes 2GiB', f"predict {G} --drop '*'",
+           f'predict --shard 2 {R}', 'leaks leak_hook.pickle.gz', f'leaks {R}',
+           f'predict {TWO} --at 16', f'predict {TWO} --largest --device-bytes 8GiB',
            f'diff -p bestfit -p buddy {R} {M}', f'run {R}', f'run --device-bytes 3GiB {R}',
-           f'explain --device-bytes 3GiB {R}', 'explain oom_fragmentation.pickle.gz', f'info {R}',
-           'policies', 'cards')
-SINGLE = (f'fit {R}', f'tune --grid short {R}', f'plan --alone {R}', f'leaks {R}', f'run {R}',
-          f'what-if --shard 2 {R}', f'explain --device-bytes 2GiB {R}')
-OPTIONS = ('--html x.html', '--json -', '-q --json x.json', '--device-bytes 0', '--device h100-80gb',
+           f'explain --device-bytes 3GiB {R}', 'explain oom_fragmentation.pickle.gz', f'trace info {R}',
+           'list policies', 'list cards')
+SINGLE = (f'fit {R}', f'fit --settings short {R}', f'plan --alone {R}', f'leaks {R}', f'run {R}',
+          f'predict --shard 2 {R}', f'explain --device-bytes 2GiB {R}')
+OPTIONS = ('--json -', '-q --json x.json', '--device-bytes 0', '--device h100-80gb',
            '--alloc-conf nonsense:1', '--alloc-conf expandable_segments:True', '--format nope',
            "--fail-if 'peak.reserved > 1GiB'", '--bogus', '--threads x',
            *(f'-o x.{ending}' for ending in ('json', 'csv', 'md', 'txt', 'html')))
-OF_SNAPSHOTS = ('run', 'explain', 'explain --at peak', 'leaks', 'info', 'verify', 'report -o x.html',
-                'run --json - -v', 'explain --json -', 'explain -v', 'convert -o x.ndjson')
+OF_SNAPSHOTS = ('run', 'explain', 'explain --at peak', 'leaks', 'trace info', 'verify', 'run -o x.html',
+                'run --json - -v', 'explain --json -', 'explain -v', 'trace convert -o x.ndjson')
 
 
 def lines(commands: list[str]) -> list[str]:
@@ -50,12 +50,12 @@ def lines(commands: list[str]) -> list[str]:
     for p in POLICIES:
         out += [f'run -p {p} {M} --json -', f'run -p {p} -v {R}',
                 f'run -p {p} --device-bytes 2GiB {M} --steps x.csv --placements y.ndjson']
-    out += [f'convert {M} -t {form} x.out' for form in ('lines', 'object', 'fsb', 'minimalloc', 'rmm',
+    out += [f'trace convert {M} -t {form} x.out' for form in ('lines', 'object', 'fsb', 'minimalloc', 'rmm',
                                                         'snapshot', 'perfetto')]
-    out += [f'{w} {R} x.ndjson' for w in ('anonymize', 'slice --from-step 10 --to-step 500',
-                                          'shrink --device-bytes 2GiB', f'merge {M}')]
+    out += [f'{w} {R} x.ndjson' for w in ('trace anonymize', 'trace slice --from-step 10 --to-step 500',
+                                          'trace shrink --device-bytes 2GiB', f'trace merge {M}')]
     return [*out, f'diff -b baseline.json {R} -p pytorch', f'sweep {R} -p bestfit -o x.swept',
-            f'report {R} -o x.html', 'gen --list', 'gen random --events 500', 'help nothing',
+            f'run {R} --svg x.svg', 'trace gen --list', 'trace gen random --events 500', 'help nothing',
             "complete -- run ''"]
 
 
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
         return 2
     programs = [str(Path(x).resolve()) for x in argv[1:3]]
     inputs = [*ROOT.glob('traces/*'), *ROOT.glob('tests/oracles/corpus/*.gz'),
-              *ROOT.glob('tests/commands/extrapolate/recordings/*.gz')]
+              *ROOT.glob('tests/commands/predict/recordings/*.gz')]
     help_ = subprocess.run([programs[0], '--help'], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r'^  ([a-z-]+)  ', help_, re.M)
     commands += re.search(r"^Also: (.*?)^'", help_, re.M | re.S)[1].replace(',', ' ').split()

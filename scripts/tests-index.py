@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main(argv: list[str]) -> int:
     table = (ROOT / 'src/cmd/command.h').read_text(encoding='utf-8')
-    commands = [x.replace('_', '-') for x in re.findall(r'(?<=\bX\()\w+(?=\) |\)$)', table, re.M)
-                if x != 'name']
+    commands = [re.sub('^(trace|list)_', r'\1 ', x).replace('_', '-') for x in
+                re.findall(r'(?<=\bX\()\w+(?=\) |\)$)', table, re.M) if x != 'name']
     sources = {x.stem: x for x in (*ROOT.glob('src/*/*.h'), *ROOT.glob('include/*/*.h'),
                                    *ROOT.glob('src/*/*.c'))}
     found: dict[str, set] = defaultdict(set)
@@ -34,7 +34,8 @@ def main(argv: list[str]) -> int:
         if 'golden' in path.parts:
             name = f'tests/golden/run.sh {path.parent.name}'
         for command in commands:
-            if re.search(rf"""['"]{command}['"]|FRAGSIM"? {command}\b|fragsim {command}\b""", text):
+            words = '[\'", ]+'.join(command.split())
+            if re.search(rf"""['"]{words}['"]|FRAGSIM"? {words}\b|fragsim {words}\b""", text):
                 found[command].add(name)
     wanted = argv[1].removesuffix('.c').removesuffix('.h') if len(argv) == 2 else None
     for key in sorted([*commands, *sources] if wanted is None else [wanted]):

@@ -107,16 +107,17 @@ struct frag_call {
 	uint64_t offset, bytes;
 };
 
-struct frag_index_ops;
-extern const struct frag_index_ops frag_index_size;     /* by size, then address */
-extern const struct frag_index_ops frag_index_address;  /* by address, knows the largest */
-extern const struct frag_index_ops frag_index_key;      /* by a key of the policy's, then address;
-							 * knows the largest */
+/* The order of the blocks in a free list. */
+enum frag_order {
+	FRAG_ORDER_SIZE,           /* then by address */
+	FRAG_ORDER_ADDRESS,
+	FRAG_ORDER_KEY,            /* of the policy's, then by address */
+};
 
 struct frag_heap;
 
 /* The device is borrowed and must outlive the heap. NULL where the host is out of memory. */
-struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index);
+struct frag_heap *frag_heap_new(struct frag_device *dev, enum frag_order order);
 /*
  * Copies a heap: blocks, segments and lists have the same numbers, and the totals are equal. dev
  * is a copy of the first one's device, and borrowed. NULL where the host is out of memory.
@@ -143,7 +144,7 @@ void frag_heap_keep_all(struct frag_heap *h);
 
 /*
  * How a policy sorts free blocks: which of the lists of its segment's pool a free block
- * is in, and its key (frag_index_key). The heap calls both when a block becomes free, and again
+ * is in, and its key (FRAG_ORDER_KEY). The heap calls both when a block becomes free, and again
  * when a free block has other bytes or another offset: after a merge, and for the remainder of a
  * split or a take. It calls them in the middle of a verb, so they receive copies and no heap;
  * state and param are the policy's own. Every result is valid: a list (pool, which) that does not
@@ -156,7 +157,7 @@ typedef uint64_t frag_key_fn(const void *state, const uint64_t *param,
 			     const struct frag_segment_view *s, const struct frag_block_view *b);
 struct frag_sorter {
 	frag_which_fn *which;   /* NULL: the segment's list */
-	frag_key_fn *key;       /* NULL: 0; only frag_index_key uses it */
+	frag_key_fn *key;       /* NULL: 0; only FRAG_ORDER_KEY uses it */
 	const void *state;      /* borrowed, as is the next */
 	const uint64_t *param;
 };
@@ -177,8 +178,6 @@ const struct frag_totals *frag_heap_totals(const struct frag_heap *h);
 const struct frag_call *frag_heap_calls(const struct frag_heap *h, uint32_t *count);
 uint64_t frag_heap_largest(const struct frag_heap *h);          /* free block, 0 if none */
 uint64_t frag_heap_capacity(const struct frag_heap *h);         /* the device's; 0: unlimited */
-/* The bytes of the segment, or of the pages, that the device refused last in this step; 0: none. */
-uint64_t frag_heap_refused(const struct frag_heap *h);
 /* The capacities, [*min_capacity, *end_capacity), for which all so far would have been the same. */
 void frag_heap_capacity_range(const struct frag_heap *h, uint64_t *min_capacity,
 			      uint64_t *end_capacity);
@@ -200,9 +199,6 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 /* What the device calls the segment of b, which must be a block. */
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b);
 
-/* A hint: b is about to be used. */
-void frag_heap_prefetch(const struct frag_heap *h, frag_block b);
-
 /* The free list for (pool, which), which the first call creates. -FRAG_ENOMEM */
 int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
 
@@ -212,9 +208,9 @@ uint64_t frag_heap_key(const struct frag_heap *h, frag_block b);
 
 /*
  * The first block of the list, in the order of its index, that holds bytes:
- * the smallest and among equals the lowest (frag_index_size), the lowest
- * (frag_index_address), or that of the minimum key and among equals the lowest
- * (frag_index_key). A slot of a carved slab counts as a block. 0 bytes: the first
+ * the smallest and among equals the lowest (FRAG_ORDER_SIZE), the lowest
+ * (FRAG_ORDER_ADDRESS), or that of the minimum key and among equals the lowest
+ * (FRAG_ORDER_KEY). A slot of a carved slab counts as a block. 0 bytes: the first
  * of all.
  */
 frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t bytes);
@@ -226,11 +222,11 @@ frag_block frag_heap_find(const struct frag_heap *h, frag_list list, uint64_t by
  */
 frag_block frag_heap_find_last(const struct frag_heap *h, frag_list list, uint64_t bytes);
 
-/* The same among addresses at or after (ordinal, offset); frag_index_address only. */
+/* The same among addresses at or after (ordinal, offset); FRAG_ORDER_ADDRESS only. */
 frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64_t bytes,
 			       uint32_t ordinal, uint64_t offset);
 
-/* The same among keys of at least `key`; frag_index_key only. */
+/* The same among keys of at least `key`; FRAG_ORDER_KEY only. */
 frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_t bytes,
 			      uint64_t key);
 
@@ -244,13 +240,13 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list);
  */
 frag_block frag_heap_after(const struct frag_heap *h, frag_block b);
 frag_block frag_heap_before(const struct frag_heap *h, frag_block b);
-/* The last one smaller than bytes; frag_index_size only. */
+/* The last one smaller than bytes; FRAG_ORDER_SIZE only. */
 frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uint64_t bytes);
 
 /* Of the list's ranges, by address: the first unmapped block after b, or of all. */
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b);
 
-/* The i-th segment without live blocks, in no order; FRAG_NO_SEGMENT after the last. */
+/* The i-th segment without live blocks that is neither a range nor kept, in no order; FRAG_NO_SEGMENT after the last. */
 frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i);
 
 /*
@@ -276,7 +272,8 @@ void frag_heap_pin_capacity(struct frag_heap *h);
 int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_block *out);
 int frag_heap_keep(struct frag_heap *h, frag_block whole);      /* never release it */
 int frag_heap_release(struct frag_heap *h, frag_block whole);   /* segment -> device */
-int frag_heap_release_idle(struct frag_heap *h);        /* all without live blocks, by ordinal */
+/* Idle segments, and whole free pages of ranges, in the order of equals that the policy chose. */
+int frag_heap_release_idle(struct frag_heap *h);
 
 /*
  * The same for policies with their own order: releases segments without live blocks, and unmaps

@@ -10,8 +10,8 @@
 
 /*
  * Every metric, once: X(name, unit, since, peak, pool, rows, diff, text). The members of struct
- * frag_metrics, rows of steps, results, baselines, their readers, conditions, the values of
- * comparisons and the names for --columns follow from it.
+ * frag_metrics, rows of steps, results, baselines, their schemas and readers, conditions, the values
+ * of comparisons and the names for --columns follow from it.
  *   unit   BYTES; SIGNED: bytes that may be below 0, only of a device with a capacity; COUNT;
  *          PERCENT: with a distribution over the steps (struct frag_result) and no peak
  *   since  the first version of results and baselines that has it: older ones lack it
@@ -19,9 +19,11 @@
  *   pool   KNOWN of memory in a pool of the driver's own, or HIDDEN there
  *   rows   ALWAYS in rows of steps, in this order, or ASKED for by --columns
  *   diff   APART, if comparisons do not show the peak, or only separately; else they show it
- * A new metric goes to the end. src/metrics/run_metrics.c computes it, after each step.
+ * A new metric goes to the end, those of the first version come first.
+ * src/metrics/run_metrics.c computes it, after each step.
  */
-#define FRAG_METRICS(X)                                                                     \
+#define FRAG_METRICS(X) FRAG_METRICS_FIRST(X) FRAG_METRICS_LATER(X)
+#define FRAG_METRICS_FIRST(X)                                                                  \
 	X(requested, BYTES, 1, STEP, KNOWN, ALWAYS, APART,                                  \
 	  "requested sizes of the allocated blocks")                                        \
 	X(allocated, BYTES, 1, STEP, KNOWN, ALWAYS, APART, "sizes of the allocated blocks") \
@@ -44,7 +46,8 @@
 	X(internal, PERCENT, 1, NONE, KNOWN, ALWAYS, APART, "internal fragmentation")       \
 	X(utilization, PERCENT, 1, NONE, KNOWN, ALWAYS, APART, "allocated of reserved")     \
 	X(segments, COUNT, 1, WITHIN, KNOWN, ALWAYS, APART, "segments reserved")                \
-	X(blocks, COUNT, 1, STEP, KNOWN, ALWAYS, APART, "allocated blocks")                 \
+	X(blocks, COUNT, 1, STEP, KNOWN, ALWAYS, APART, "allocated blocks")
+#define FRAG_METRICS_LATER(X)                                                               \
 	X(holes, COUNT, 2, STEP, HIDDEN, ASKED, FIGURE, "free blocks")                      \
 	X(wasted, BYTES, 2, STEP, HIDDEN, ASKED, FIGURE,                                      \
 	  "reserved, neither requested nor releasable")
@@ -119,9 +122,17 @@ struct frag_counts {
 	uint64_t allocs, frees, hits, segment_allocs, segment_frees;
 	uint64_t splits, merges, retries, ooms, skipped;
 };
-#define FRAG_COUNTS(X)                                                        \
-	X(allocs) X(frees) X(hits) X(segment_allocs) X(segment_frees)         \
-	X(splits) X(merges) X(retries) X(ooms) X(skipped)
+#define FRAG_COUNTS(X)                                                                      \
+	X(allocs, "alloc events, those that failed too")                                    \
+	X(frees, "free events that were not skipped, those of pending blocks too")          \
+	X(hits, "allocations without a call of the device, those of size 0 too")            \
+	X(segment_allocs, "segments reserved, those of an initial pool too")                \
+	X(segment_frees, "segments released")                                               \
+	X(splits, "of a block in two")                                                      \
+	X(merges, "of two blocks")                                                          \
+	X(retries, "second attempts after the device refused, even if nothing could be released") \
+	X(ooms, "requests that failed, a refused initial pool too")                         \
+	X(skipped, "events about a block whose allocation had failed")
 
 enum frag_run_status { FRAG_RUN_OK, FRAG_RUN_OOM, FRAG_RUN_INTERRUPTED, FRAG_RUN_ERROR };
 /* As in the outputs: "fits", "oom", "interrupted". */
@@ -234,7 +245,10 @@ struct frag_modelled {
 	uint64_t driver_ns, calls;
 	uint64_t unmeasured_calls;      /* of kinds that the profile does not have: they count 0 */
 };
-#define FRAG_MODELLED(X) X(driver_ns) X(calls) X(unmeasured_calls)
+#define FRAG_MODELLED(X)                                                                    \
+	X(driver_ns, "nanoseconds of all calls")                                            \
+	X(calls, "those that were refused too")                                             \
+	X(unmeasured_calls, "of a kind that the profile does not have: each counts 0 nanoseconds")
 
 /* What a policy that moves blocks has moved. */
 struct frag_compaction {
@@ -242,11 +256,20 @@ struct frag_compaction {
 	uint64_t moves;                 /* requests that succeeded after a move */
 	uint64_t blocks, bytes;         /* that were moved; bytes with the sizes before the move */
 };
-#define FRAG_COMPACTION(X) X(moves) X(blocks) X(bytes)
+#define FRAG_COMPACTION(X)                                                                  \
+	X(moves, COUNT, "requests that succeeded after blocks were moved")                  \
+	X(blocks, COUNT, "that were moved, each as often as it was")                        \
+	X(bytes, SUM, "of them, before their move")
 
 /* Of struct frag_planned in policy.h. */
-#define FRAG_PLANNED(X)                                                        \
-	X(hits) X(misses) X(too_large) X(other_pool) X(not_free) X(beyond) X(before)
+#define FRAG_PLANNED(X)                                                                     \
+	X(hits, "requests that were placed as planned")                                     \
+	X(misses, "all others of more than 0 bytes: the sum of the members below")               \
+	X(too_large, "larger than the buffer")                                              \
+	X(other_pool, "of another pool than the buffer")                                    \
+	X(not_free, "the addresses were not free, or the device refused the pool's segment") \
+	X(beyond, "the plan had no more buffers")                                           \
+	X(before, "before the first mark that period names")
 
 /* The largest single cudaMalloc that a GPU would have given, after a step. */
 struct frag_probe {

@@ -23,7 +23,7 @@
 #include "fragsim/policy.h"
 
 /* The number changes whenever plug-ins must be compiled again. */
-#define FRAG_PLUGIN_VERSION 4
+#define FRAG_PLUGIN_VERSION 5
 #define FRAG_PLUGIN_MAGIC "fragsim plug-in"     /* 16 bytes with its NUL */
 
 /*
@@ -184,10 +184,6 @@ struct frag_plugin {
 		va_end(args);                                                               \
 		return rc;                                                                  \
 	}                                                                                   \
-	struct frag_index_ops { const char *name; };                                        \
-	FRAG_PLUGIN_HIDDEN const struct frag_index_ops frag_index_size = { "size" };        \
-	FRAG_PLUGIN_HIDDEN const struct frag_index_ops frag_index_address = { "address" };  \
-	FRAG_PLUGIN_HIDDEN const struct frag_index_ops frag_index_key = { "key" };          \
 	extern const struct frag_plugin frag_plugin;                                        \
 	__attribute__((visibility("default"))) const struct frag_plugin frag_plugin = {     \
 		FRAG_PLUGIN_MAGIC, FRAG_PLUGIN_VERSION, { FRAG_PLUGIN_SIZES },              \

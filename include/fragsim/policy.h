@@ -186,11 +186,11 @@ struct frag_policy_ops {
 	const char *name;               /* as on the command line */
 	const char *summary;            /* one line, no full stop */
 	const struct frag_param_spec *params;   /* ends in {0}; NULL: none */
-	const struct frag_index_ops *index;     /* order of the free lists */
+	enum frag_order order;                  /* order of the free lists */
 	/*
 	 * optional: where free blocks go, see frag_sorter in heap.h. which: the number of the
 	 * list, among those of the segment's pool; default: the list that its segment was
-	 * obtained for. key, with frag_index_key and only there: the order within a list, the
+	 * obtained for. key, with FRAG_ORDER_KEY and only there: the order within a list, the
 	 * smallest first, equals by address.
 	 */
 	frag_which_fn *which;
@@ -269,6 +269,7 @@ struct frag_choice {
 	char text[512];         /* as it was written */
 	char label[255];        /* the settings string that it was given; "": none */
 	uint8_t accelerator;    /* enum frag_accelerator: whose words advice has */
+	uint8_t oldest;         /* of PyTorch: 2.N is the oldest that may have recorded it; 0: unknown */
 	/* of the recording that it simulates: decisions of its log, those that differ from the
 	 * recorded rules and settings, and the first one's step; 0: not compared */
 	uint64_t logged, log_differences, log_first;

@@ -5,7 +5,7 @@
  * one at once; the trace validates each record and resolves ids, streams,
  * pools and tags into dense indexes, once for all policies. Whether an event is
  * valid, and when a pending block stops being pending, depends on the trace
- * alone, so all of that is decided here (fragsim-trace(5)) and never asked of a policy.
+ * alone, so all of that is decided here (fragsim-lines(5)) and never asked of a policy.
  */
 #pragma once
 

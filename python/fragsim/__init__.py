@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._commands import (diff, explain, explain_message, extrapolate, fit, info, leaks, ranks, run,
-                        tune)
+from ._commands import (diff, explain, explain_message, fit, info, leaks, predict, ranks, run)
 from ._documents import Document, Record, Results, Run, Scope
 from ._program import ConditionError, FragsimError, example_trace, program
 from ._traces import Trace
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from .recording import record
 
 __all__ = ["ConditionError", "Document", "FragsimError", "Record", "Results", "Run", "Scope",
-           "Trace", "diff", "example_trace", "explain", "explain_message", "extrapolate", "fit", "info",
-           "leaks", "program", "ranks", "record", "run", "tune"]
+           "Trace", "diff", "example_trace", "explain", "explain_message", "fit", "info",
+           "leaks", "predict", "program", "ranks", "record", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,12 +9,15 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from pathlib import Path
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from ._documents import Document, Record, Results, Run, read
 from ._program import ConditionError, FragsimError, call
 from ._program import folder as temporary
 from ._traces import Source, Trace, given
+
+if TYPE_CHECKING:
+    from ._types import Comparison, Explain, Fit, Leaks, Message, Predict, Ranks, Result
 
 Option = Union[str, int, float, bool, None, "os.PathLike[str]", Sequence[Any]]
 OUT_OF_MEMORY = 3
@@ -68,7 +71,7 @@ def _without_timeout(options: Mapping[str, Option]) -> tuple[dict[str, Option], 
 
 
 # Their documents show a part of each list unless --top all is given.
-LISTING = ("diff", "explain", "extrapolate", "fit", "leaks", "ranks", "tune")
+LISTING = ("diff", "explain", "fit", "leaks", "predict", "ranks")
 
 
 def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
@@ -83,7 +86,7 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
         options = {"top": "all", **options}
     with temporary() as folder:
         path = Path(folder, "document")
-        done = call([command, json_option.format(path), *_words(options), "--", *words], chunks,
+        done = call([*command.split(), json_option.format(path), *_words(options), "--", *words], chunks,
                     (0, 1, OUT_OF_MEMORY), where, timeout)
         if not path.exists():
             raise FragsimError(f"{command}: these options leave no document", 2)
@@ -113,7 +116,7 @@ def _rows(source: Source, options: Mapping[str, Option], ordinal: int) -> list[R
             return [row for row in rows if row.device == ordinal]
 
 
-def _runs(document: Document, source: Source, options: Mapping[str, Option]) -> Iterator[Run]:
+def _runs(document: Result, source: Source, options: Mapping[str, Option]) -> Iterator[Run]:
     """Each knows how to be simulated alone: a run's text is what --policy takes.
 
     The keys of one alloc_conf alone are not in that text, those of several are.
@@ -132,7 +135,7 @@ def _runs(document: Document, source: Source, options: Mapping[str, Option]) -> 
 
 def run_source(source: Source, options: Mapping[str, Option]) -> Results:
     try:
-        document = _ask("run", [source.word], source.chunks(), options)
+        document = cast("Result", _ask("run", [source.word], source.chunks(), options))
     except ConditionError as error:
         error.result = Results(error.result, _runs(error.result, source, options))
         raise
@@ -147,7 +150,7 @@ def run(trace: Trace, *, policy: str | Sequence[str] | None = None,
 
     policy: "pytorch", "bestfit:align=256", ...; alloc_conf: as in PYTORCH_ALLOC_CONF. Without
     either the trace says it. device: its bytes (24 * 2**30 or "24GiB"; 0 is unlimited) or a card
-    ("h100-80gb", see `fragsim cards`); context: bytes that the CUDA context takes of it.
+    ("h100-80gb", see `fragsim list cards`); context: bytes that the CUDA context takes of it.
     Any other option of fragsim-run(1) by its name, with _ for -: on_oom="continue", quiet=True
     (no report, and no answer in the document, which is quicker). timeout=SECONDS, of each
     function here, ends the program and raises FragsimError with status 130.
@@ -181,46 +184,38 @@ def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
     return _many("diff", traces, options, "--json={}")
 
 
-def compare_in(folder: str, names: list[str], **options: Option) -> Document:
+def compare_in(folder: str, names: list[str], **options: Option) -> Comparison:
     """diff() of files in a folder, by their names in it: those are what a baseline knows."""
-    return _ask("diff", names, None, options, "--json={}", folder)
+    return cast("Comparison", _ask("diff", names, None, options, "--json={}", folder))
 
 
 def fit(*traces: Trace, policy: str | Sequence[str] | None = None,
         alloc_conf: str | Sequence[str] | None = None, device: str | int | None = None,
-        context: str | int | None = None, **options: Option) -> Document:
-    """Find the smallest device, in bytes, that fits traces: `fragsim fit`.
+        context: str | int | None = None, **options: Option) -> Fit:
+    """Find the smallest device, in bytes, and the setting to use: `fragsim fit`.
 
-    Returns a document whose `fits` has, for each trace and policy, `smallest` and `safe` (from
-    there on every larger one does too); null, with exit_status 1, where none was found.
+    Returns a document whose `fits` has, for each trace and policy, `smallest` and `reliable` (from
+    there on every larger one fits too); null, with exit_status 1, where none was found. Its
+    `recommended` has the `alloc_conf` to set (null: the default is as good) and, with a device,
+    the bytes that it has `left`. settings="all" tries many settings, "none" none.
     """
-    return _many("fit", traces, {**on_device(device, context), "policy": policy,
-                                 "alloc_conf": alloc_conf, **options})
-
-
-def tune(*traces: Trace, device: str | int | None = None, context: str | int | None = None,
-         **options: Option) -> Document:
-    """Find the settings of PyTorch's allocator that suit traces: `fragsim tune`.
-
-    grid="short" tries few. Returns a document whose `env` is a line to paste (null: none
-    survives, with exit_status 1), and whose `best` and `default` have `smallest`, in bytes.
-    """
-    return _many("tune", traces, {**on_device(device, context), **options})
+    return cast("Fit", _many("fit", traces, {**on_device(device, context), "policy": policy,
+                                             "alloc_conf": alloc_conf, **options}))
 
 
 def explain(trace: Trace, *, policy: str | None = None, device: str | int | None = None,
-            context: str | int | None = None, **options: Option) -> Document:
+            context: str | int | None = None, **options: Option) -> Explain:
     """Explain an OOM: cause, tags and fix: `fragsim explain`.
 
     at="peak", "worst", a step or a mark looks at another moment than the first out-of-memory.
     """
-    return _many("explain", [trace], {**on_device(device, context), "policy": policy, **options})
+    return cast("Explain", _many("explain", [trace], {**on_device(device, context), "policy": policy, **options}))
 
 
-def explain_message(text: str, **options: Option) -> Document:
+def explain_message(text: str, **options: Option) -> Message:
     """Explain out-of-memory messages of a text or a log.
 
-    `fragsim explain --message`. Returns a document with `messages`. Raises FragsimError (4)
+    `fragsim explain`. Returns a document with `messages`. Raises FragsimError (4)
     where the text has none, and (2) where it is none: a lone surrogate is no character.
     """
     try:
@@ -228,41 +223,44 @@ def explain_message(text: str, **options: Option) -> Document:
     except UnicodeEncodeError as error:
         raise FragsimError(f"{ascii(text[error.start])}: not a character, at {error.start} of the text",
                            2) from None
-    return _ask("explain", ["-"], [data], {"message": True, **options})
+    return cast("Message", _ask("explain", ["-"], [data], options))
 
 
 def leaks(trace: Trace, *, device: str | int | None = None, context: str | int | None = None,
-          **options: Option) -> Document:
+          **options: Option) -> Leaks:
     """Report memory that each iteration leaks: `fragsim leaks`.
 
     Raises FragsimError (4) where no iterations are to be seen.
     """
-    return _many("leaks", [trace], {**on_device(device, context), **options})
+    return cast("Leaks", _many("leaks", [trace], {**on_device(device, context), **options}))
 
 
-def extrapolate(traces: Mapping[int, Trace], *, at: int | Sequence[int] | None = None,
-                policy: str | Sequence[str] | None = None, device: str | int | None = None,
-                context: str | int | None = None, **options: Option) -> Document:
-    """Find what a program needs at a number that was not recorded: `fragsim extrapolate`.
+def predict(traces: Trace | Mapping[int, Trace], *, at: int | Sequence[int] | None = None,
+            policy: str | Sequence[str] | None = None, device: str | int | None = None,
+            context: str | int | None = None, **options: Option) -> Predict:
+    """Find what a program needs as it was not recorded: `fragsim predict`.
 
     traces: recordings of one program by their numbers (batch size, length), two or more:
-    {8: "bs8.ndjson", 16: "bs16.ndjson"}. at: the numbers to look at; largest=True, with a
-    device, looks for the largest that fits.
+    {8: "bs8.ndjson", 16: "bs16.ndjson"}. at: the numbers to predict; largest=True, with a
+    device, looks for the largest that fits. Or one trace, and changes as options:
+    scale_batch="1/2", hoist=True.
     """
     numbers = [at] if isinstance(at, int) else at
     options = {**on_device(device, context), "policy": policy,
                "at": ",".join(map(str, numbers)) if numbers else None, **options}
+    if not isinstance(traces, Mapping):
+        return cast("Predict", _many("predict", [traces], options))
     with temporary() as folder:
         words, chunks = given(traces.values(), folder)
-        return _ask("extrapolate", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options)
+        return cast("Predict", _ask("predict", [f"{w}={n}" for w, n in zip(words, traces)], chunks, options))
 
 
 def ranks(*traces: Trace, policy: str | None = None, device: str | int | None = None,
-          context: str | int | None = None, **options: Option) -> Document:
+          context: str | int | None = None, **options: Option) -> Ranks:
     """Say which ranks of a distributed job stand out, and in what: `fragsim ranks`."""
-    return _many("ranks", traces, {**on_device(device, context), "policy": policy, **options})
+    return cast("Ranks", _many("ranks", traces, {**on_device(device, context), "policy": policy, **options}))
 
 
 def info(trace: Trace, **options: Option) -> Document:
-    """Describe a trace: events, devices, sizes, lives and marks: `fragsim info`."""
-    return _many("info", [trace], options)
+    """Describe a trace: events, devices, sizes, lives and marks: `fragsim trace info`."""
+    return _many("trace info", [trace], options)

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Literal
+from typing import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     import pandas
+
+    from ._types import Result, RunMembers, ScopeMembers
 
 
 class Record(dict[str, Any]):
@@ -34,19 +36,14 @@ class Record(dict[str, Any]):
         return [*super().__dir__(), *self]
 
 
-class Scope(Record):
-    """Which part of its program's run a recording contains: fragsim-trace(5)."""
+if not TYPE_CHECKING:       # their members are known by _types.pyi
+    RunMembers = ScopeMembers = Record
+
+
+class Scope(ScopeMembers):
+    """Which part of its program's run a recording contains: fragsim-lines(5)."""
 
     __slots__ = ()
-
-    begins: Literal["start", "late", "state"]
-    ends: Literal["end", "oom", "cut"]
-    before: Record | None
-    """Bytes at the first event, `active` and `reserved`."""
-    lost: int | None
-    """At least this number of events."""
-    grows: bool | None
-    """Does memory still grow at the end, as `leaks` finds it?"""
 
     @property
     def is_whole(self) -> bool:
@@ -67,7 +64,7 @@ class Document(Record):
     warnings: list[str]
     """Without "fragsim: ", a line each."""
     exit_status: int
-    """3 where a run was out of memory; 1 where fit or tune found nothing."""
+    """3 where a run was out of memory; 1 where fit found nothing."""
 
     def __str__(self) -> str:
         return self.report or super().__str__()
@@ -76,14 +73,15 @@ class Document(Record):
         return f"<pre>{escape(str(self))}</pre>"
 
 
-class Run(Record):
+class Run(RunMembers):
     """One policy on one device: a member of `runs` of fragsim-result(5)."""
 
     __slots__ = ("_rows",)
 
     _rows: Callable[[], list[Record]]
 
-    def steps(self) -> pandas.DataFrame | list[Record]:
+    # the member of that name, their number, is reached by its key
+    def steps(self) -> pandas.DataFrame | list[Record]:     # type: ignore[override]
         """The metrics after each step, by simulating this run again.
 
         A pandas.DataFrame with a row a step, indexed from 0, and the columns of
@@ -108,7 +106,7 @@ class Results(list[Run]):
     `document` is the whole result object, `report` the text that `fragsim run` prints.
     """
 
-    def __init__(self, document: Document, runs: Iterable[Run]) -> None:
+    def __init__(self, document: Result, runs: Iterable[Run]) -> None:
         super().__init__(runs)
         self.document = document
         self.report = document.report
@@ -148,7 +146,7 @@ def _table(runs: Iterable[Run]) -> str:
 
 
 def _record(members: dict[str, Any]) -> Record:
-    return Scope(members) if members.keys() == Scope.__annotations__.keys() else Record(members)
+    return Scope(members) if members.keys() >= {"begins", "ends", "before"} else Record(members)
 
 
 def read(path: Path) -> Document:

@@ -151,7 +151,12 @@ def call(words: Sequence[str], chunks: Iterable[bytes] | None = None,
             raise FragsimError(f"{error.filename}: {error.strerror}", 127) from None
         except ValueError as error:     # a NUL, or a character that no file name can have
             raise FragsimError(f"{ascii(' '.join(words))}: {error}", 2) from None
-        timer = threading.Timer(timeout or 0, lambda: (late.set(), _end(child)))
+
+        def end_late() -> None:
+            late.set()
+            _end(child)
+
+        timer = threading.Timer(timeout or 0, end_late)
         if timeout:
             timer.start()
         try:

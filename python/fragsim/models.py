@@ -403,14 +403,14 @@ def generate(model: Any, args: argparse.Namespace, batch: int, device: str,
 # The recording.
 
 class Converted(Output):
-    """A trace of the form that its name says, which `fragsim convert` writes."""
+    """A trace of the form that its name says, which `fragsim trace convert` writes."""
 
     def __init__(self, path: str):
         program = os.environ.get("FRAGSIM", "fragsim")
         self.path = Path(path)
         form = ["--to", "lines"] if path.startswith("/dev/") else []  # a name without an ending
         try:
-            self.child = subprocess.Popen([program, "convert", "-q", *form, "--", "-", path],
+            self.child = subprocess.Popen([program, "trace", "convert", "-q", *form, "--", "-", path],
                                           stdin=subprocess.PIPE, close_fds=False)
         except OSError as error:
             raise Failure(f"{program}: {error.strerror}", NOT_FOUND) from None

@@ -20,6 +20,7 @@
 
 /* For a struct frag_change_found: text, csv, json, markdown. */
 extern const struct frag_format *const frag_change_formats[];
+extern const struct frag_document_type frag_change_document;
 
 /* Prints what out-of-memory messages say, for people; there is at least one group. */
 void frag_report_messages(const struct frag_message_groups *groups,
@@ -53,16 +54,6 @@ void frag_add_claim(struct frag_words *w, const struct frag_scope *scope, const 
 void frag_put_recorded(const struct frag_text_style *to,
 		       const struct frag_trace_info *const *traces, const uint32_t *iterations,
 		       uint32_t count);
-
-/* By enum frag_part, ended by NULL. */
-extern const char *const frag_bound_words[];
-
-/* The members `bound` and `at_least` of a struct frag_claim; at(m) is the place of its member m. */
-#define FRAG_CLAIM_FIELDS(at)                                                                   \
-	{ "bound", FRAG_TYPE_WORD, at(part), "exact: at_least is the program's smallest device;"  \
-	  " at_least: the recording is a part of its program", .words = frag_bound_words },      \
-	{ "at_least", FRAG_TYPE_CAPACITY, at(at_least), "of the device that the program needs;"   \
-	  " null: no device is enough", .absence = FRAG_UNLESS_MAX }
 
 /* What answers with fits share ------------------------------------------------- */
 

@@ -255,71 +255,124 @@ static void change_fill(struct frag_table *t, const void *what)
 	}
 }
 
-/* Members that are null where there is nothing: the first difference, and the setting. */
-static void change_put_first(struct frag_node_ref root, const struct frag_change_found *c)
-{
-	static const struct frag_json_row rows[] = {
-		ROW_AS("old_step", change_found, old_first.step),
-		ROW_AS("new_step", change_found, now_first.step), ROW_END,
-	};
-	struct frag_node_ref o;
+/* The document, see fragsim-diff(1) ------------------------------------------------ */
 
-	frag_json_of(root, "first_difference", rows, c->differs ? c : NULL);
-	o = frag_json_object_or_null(root, "undo", c->undone);
-	if (!o.node)
-		return;
-	frag_json_text(o, "alloc_conf", CONF(&c->undo));
-	frag_json_u64(o, "reserved", c->undo_reserved);
-}
-
-static void put_change(struct frag_node_ref o, const void *of)
-{
-	const struct frag_change_row *tag = of;
-
-	frag_json_i64(o, "change", change_of(tag->old.at_peak, tag->now.at_peak));
-}
-
-static const struct frag_json_row alignment_rows[] = {
-	ROW(alignment, same), ROW(alignment, only_old), ROW(alignment, only_new),
-	ROW(alignment, whole), ROW(alignment, old_iterations), ROW(alignment, new_iterations),
-	ROW_END,
-}, tag_rows[] = {
-	ROW(change_row, tag), ROW_AS("old", change_row, old.at_peak),
-	ROW_AS("new", change_row, now.at_peak), ROW_CALL(put_change), ROW_END,
-}, pair_rows[] = {
-	ROW(change_pair, rank), ROW(change_pair, old), ROW_AS("new", change_pair, now),
-	ROW(change_pair, reserved), ROW_END,
+struct frag_side_view {
+	const struct frag_trace_info *trace;
+	struct frag_run_view run;
 };
 
-static void put_side(struct frag_node_ref root, const char *key,
-		     const struct frag_change_side *side)
+static bool side_view(const struct frag_change_side *side, struct frag_side_view *to)
 {
-	struct frag_node_ref o = frag_json_object(root, key);
-
-	frag_document_trace(o, "trace", side->trace);
-	frag_document_run(o, side->run, NULL);
+	*to = (struct frag_side_view){ side->trace, { side->run, NULL } };
+	return true;
 }
 
-/* The members of the document, see fragsim-diff(1). */
-static void change_document(struct frag_node_ref root, const void *what)
+static bool old_side(const void *of, uint32_t i, void *element)
 {
-	const struct frag_change_found *c = what;
-	struct frag_node_ref list, o;
-
-	put_side(root, "old", &c->old);
-	put_side(root, "new", &c->now);
-	frag_json_i64(root, "reserved", c->reserved);
-	o = frag_json_object(root, "parts");
-	for (uint32_t i = 0; i < FRAG_PARTS; i++)
-		frag_json_i64(o, frag_change_part_names[i], c->parts[i]);
-	FRAG_JSON_LIST(root, "tags", tag_rows, c->tags, c->tag_count);
-	change_put_first(root, c);
-	frag_json_of(root, "alignment", alignment_rows, &c->alignment);
-	if (c->pairs)
-		list = frag_json_array(root, "pairs");
-	for (uint32_t i = 0; i < c->pair_count; i++)
-		frag_json_of(list, NULL, pair_rows, &c->pairs[i]);
+	(void)i;
+	return side_view(&((const struct frag_change_found *)of)->old, element);
 }
+
+static bool new_side(const void *of, uint32_t i, void *element)
+{
+	(void)i;
+	return side_view(&((const struct frag_change_found *)of)->now, element);
+}
+
+static struct frag_cell_value first_difference(const void *of)
+{
+	const struct frag_change_found *c = of;
+
+	return FRAG_OF(c->differs ? c : NULL);
+}
+
+static struct frag_cell_value undo_of(const void *of)
+{
+	const struct frag_change_found *c = of;
+
+	return FRAG_OF(c->undone ? c : NULL);
+}
+
+static const char *undo_conf(const void *of, char *buf)
+{
+	return frag_conf_of(&((const struct frag_change_found *)of)->undo, buf);
+}
+
+static struct frag_cell_value row_change(const void *row)
+{
+	return (struct frag_cell_value){ .there = true, .i = frag_change_of(row) };
+}
+
+#define FOUND(m) FRAG_AT(change_found, m)
+#define ALIGNED(m) FRAG_AT(alignment, m)
+static const struct frag_field side_fields[] = {
+	{ "trace", FRAG_TYPE_OBJECT, FRAG_POINTER(side_view, trace), .fields = frag_trace_fields },
+	FRAG_SCOPE_FIELD(FRAG_VIA(side_view, trace, trace_info, scope)),
+	FRAG_MEMBERS(FRAG_AT(side_view, run), frag_run_fields), { 0 },
+}, parts_fields[] = {
+	{ "version", FRAG_TYPE_INTEGER, FOUND(parts[FRAG_PART_VERSION]) },
+	{ "settings", FRAG_TYPE_INTEGER, FOUND(parts[FRAG_PART_SETTINGS]) },
+	{ "requested", FRAG_TYPE_INTEGER, FOUND(parts[FRAG_PART_REQUESTED]) },
+	{ "rounding", FRAG_TYPE_INTEGER, FOUND(parts[FRAG_PART_ROUNDING]) },
+	{ "fragmentation", FRAG_TYPE_INTEGER, FOUND(parts[FRAG_PART_FRAGMENTATION]) },
+	{ 0 },
+}, tag_fields[] = {
+	{ "tag", FRAG_TYPE_TEXT, FRAG_AT(change_row, tag), .nullable = true },
+	{ "old", FRAG_TYPE_BYTES, FRAG_AT(change_row, old.at_peak) },
+	{ "new", FRAG_TYPE_BYTES, FRAG_AT(change_row, now.at_peak) },
+	{ "change", FRAG_TYPE_INTEGER, FRAG_WHOLE, .get = row_change },
+	{ 0 },
+}, first_fields[] = {
+	{ "old_step", FRAG_TYPE_COUNT, FOUND(old_first.step) },
+	{ "new_step", FRAG_TYPE_COUNT, FOUND(now_first.step) },
+	{ 0 },
+}, undo_fields[] = {
+	{ "alloc_conf", FRAG_TYPE_TEXT, FRAG_WHOLE, .text = undo_conf },
+	{ "reserved", FRAG_TYPE_BYTES, FOUND(undo_reserved) },
+	{ 0 },
+}, alignment_fields[] = {
+	{ "same", FRAG_TYPE_COUNT, ALIGNED(same) },
+	{ "only_old", FRAG_TYPE_COUNT, ALIGNED(only_old) },
+	{ "only_new", FRAG_TYPE_COUNT, ALIGNED(only_new) },
+	{ "whole", FRAG_TYPE_FLAG, ALIGNED(whole), "false: a gap was too large to search; its requests count as"
+	  " without a counterpart" },
+	{ "old_iterations", FRAG_TYPE_COUNT, ALIGNED(old_iterations) },
+	{ "new_iterations", FRAG_TYPE_COUNT, ALIGNED(new_iterations) },
+	{ 0 },
+}, pair_fields[] = {
+	{ "rank", FRAG_TYPE_COUNT, FRAG_AT(change_pair, rank) },
+	{ "old", FRAG_TYPE_TEXT, FRAG_AT(change_pair, old) },
+	{ "new", FRAG_TYPE_TEXT, FRAG_AT(change_pair, now) },
+	{ "reserved", FRAG_TYPE_INTEGER, FRAG_AT(change_pair, reserved) },
+	{ 0 },
+}, change_fields[] = {
+	{ "old", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the run of OLD on the device that is compared: its trace, and"
+	  " the members of a run of fragsim-result", .each = old_side, .fields = side_fields },
+	{ "new", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the same of NEW", .each = new_side, .fields = side_fields },
+	{ "reserved", FRAG_TYPE_INTEGER, FOUND(reserved), "the peak of reserved of NEW minus that of OLD" },
+	{ "parts", FRAG_TYPE_OBJECT, FRAG_WHOLE, "they add up to `reserved`", .fields = parts_fields },
+	{ "tags", FRAG_TYPE_LIST, FRAG_ARRAY(change_found, tags, tag_count), "live requested bytes by tag, each at"
+	  " the first step with the peak of requested; the largest change first", .fields = tag_fields,
+	  .cut = true },
+	{ "first_difference", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the steps of the first requests that differ in size"
+	  " or tag; of a trace that has ended, the number of its steps; null: none differs",
+	  .get = first_difference, .fields = first_fields, .nullable = true },
+	{ "undo", FRAG_TYPE_OBJECT, FRAG_WHOLE, "settings under which NEW reserves no more than OLD, of the short"
+	  " grid those with the minimum; null: there are none, or NEW reserves no more", .get = undo_of,
+	  .fields = undo_fields, .nullable = true },
+	{ "alignment", FRAG_TYPE_OBJECT, FOUND(alignment), "requests of the same size and tag, numbers in the tag"
+	  " ignored, in the same order; counts of requests and iterations", .fields = alignment_fields },
+	{ "pairs", FRAG_TYPE_LIST, FRAG_ARRAY(change_found, pairs, pair_count), "of two folders: each pair of"
+	  " recordings; the document is about that with the largest change", .fields = pair_fields,
+	  .optional = true },
+	{ 0 },
+};
+
+const struct frag_document_type frag_change_document = {
+	.format = "fragsim-change", .version = 1, .fields = change_fields,
+	.what = "What fragsim diff OLD NEW --json writes of two traces, see fragsim-diff(1).",
+};
 
 /* For a pull request: the verdict and its reasons above the table of parts and tags. */
 static void change_print_markdown(const void *what, const struct frag_text_style *to)
@@ -336,6 +389,6 @@ static void change_print_markdown(const void *what, const struct frag_text_style
 
 const struct frag_format *const frag_change_formats[] = {
 	FRAG_TEXT_FORM("text", change_print), FRAG_ROWS_FORM("csv", csv_columns, change_fill),
-	FRAG_JSON_FORM("change", change_document),
+	FRAG_DOCUMENT_FORM(frag_change_document),
 	FRAG_TEXT_FORM("markdown", change_print_markdown), NULL,
 };

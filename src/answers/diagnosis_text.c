@@ -377,7 +377,7 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 	const uint64_t least = a->reliable ? a->reliable : a->smallest;
 	const char *end = r->trace->scope.ends == FRAG_ENDS_OOM ? " up to the recorded OOM"
 			  : is_part(r) ? " for the recorded part" : "";
-	const bool lucky = a->smallest && least > a->smallest;
+	const bool lucky = r->verbose && a->smallest && least > a->smallest;
 
 	if (!a->requested || !run->total)
 		return;
@@ -396,7 +396,7 @@ static void print_needs(const struct frag_report *r, const struct frag_result *r
 			     SIZE(least - floor), percent(least - floor, a->requested),
 			     lucky ? "; " : "", lucky ? EXACTLY(a->smallest) : "",
 			     lucky ? " also fits, but a larger one may not" : "");
-	else
+	else if (a->failing)
 		frag_put_row(&r->to, "smallest", "more than %s%s; lower bound %s",
 			     SIZE(a->failing - 1), end, SIZE(floor));
 }
@@ -447,18 +447,15 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 		return;
 	if (a->fix.found && run->total && r->trace->scope.ends == FRAG_ENDS_OOM
 	    && frag_cause_grows(a->oom.cause)) {
-		const uint64_t room = frag_usable_bytes(run);
-
-		frag_put_gain(&r->to, CONF(&a->fix.choice),
-			      room > a->fix.reserved ? room - a->fix.reserved : 0,
-			      a->oom.cause, &a->oom.past);
+		frag_put_gain(&r->to, CONF(&a->fix.choice), a->fix.left, a->oom.cause,
+			      &a->oom.past);
 	} else if (a->fix.found) {
 		if (run->status != FRAG_RUN_OOM)
 			snprintf(note, sizeof(note), " (simulated: reserves %s)",
 				 SIZE(a->fix.reserved));
 		else
-			snprintf(note, sizeof(note), " (simulated: %s)",
-				 frag_fits_words(&r->trace->scope));
+			snprintf(note, sizeof(note), " (simulated: %s, %s left)",
+				 frag_fits_words(&r->trace->scope), SIZE(a->fix.left));
 		frag_put_setting(&r->to, &a->fix.choice, CONF(&a->fix.choice), note);
 	} else if (frag_diagnosis_is_over_limit(a, run)) {
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",

@@ -1,11 +1,10 @@
-/* diff_answer.c - a comparison: the texts that its formats share, its rows and its document. */
+/* diff_answer.c - a comparison: the texts that its formats share, and its rows. */
 #include "answers/diff_answer.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "documents/document_head.h"
 
 static const char *figure_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value)
 {
@@ -192,8 +191,7 @@ const char *frag_gate_word(const struct frag_diff *d)
 	return d->gate->count ? "broken" : "passed";
 }
 
-/* Of a value of this path; one that no table has is whole, or has decimals. */
-static enum frag_unit unit_of(const char *path, double value)
+enum frag_unit frag_unit_of(const char *path, double value)
 {
 	for (uint32_t i = 0; i < FRAG_FIGURES; i++)
 		if (strcmp(frag_figures[i].path, path) == 0)
@@ -216,8 +214,8 @@ const char *frag_checked_text(char buf[FRAG_CHECKED_ROOM], const struct frag_gat
 			again |= strcmp(gate->conditions[k].path, path) == 0;
 		if (!c->runs || again)
 			continue;
-		figure_text(least, unit_of(path, c->least), c->least);
-		figure_text(most, unit_of(path, c->most), c->most);
+		figure_text(least, frag_unit_of(path, c->least), c->least);
+		figure_text(most, frag_unit_of(path, c->most), c->most);
 		frag_add(&w, ", %s is %s", frag_condition_name(&gate->conditions[i]), least);
 		if (c->most > c->least)
 			frag_add(&w, " to %s", most);
@@ -293,9 +291,7 @@ static bool is_whole(const struct frag_figure *figure, const struct frag_run *ru
 	return run && (run->result.status == FRAG_RUN_OK || !figure->of_peaks);
 }
 
-/* Does a list of all metrics have a line for this one? */
-static bool figure_is_listed(const struct frag_figure *figure,
-				  const struct frag_change *change)
+bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change)
 {
 	return !figure->optional || change->has_base || change->has_value;
 }
@@ -306,7 +302,7 @@ static void put_row(struct frag_table *t, const struct frag_group *g, const stru
 	const struct frag_run *run = pair->run ? pair->run : pair->base;
 	const struct frag_change c = frag_pair_change(figure, pair);
 
-	if (!figure_is_listed(figure, &c))
+	if (!frag_figure_is_listed(figure, &c))
 		return;
 	frag_cell_text(t, frag_group_path(g));
 	frag_cell_text(t, run->policy);
@@ -349,214 +345,7 @@ static void diff_fill(struct frag_table *t, const void *what)
 	}
 }
 
-/* The JSON document, see fragsim-diff(1) ---------------------------------------- */
-
-static void json_put_value(struct frag_node_ref in, const char *key, enum frag_unit unit, bool there,
-		      double value)
-{
-	if (!there)
-		frag_json_null(in, key);
-	else if (unit == FRAG_POINTS)
-		frag_json_fixed4(in, key, value);
-	else
-		frag_json_i64(in, key, value < 0x1p63 ? (int64_t)value : INT64_MAX);
-}
-
-static void put_figures(struct frag_node_ref in, const struct frag_pair *pair)
-{
-	struct frag_node_ref figures = frag_json_object(in, "figures"), o;
-
-	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
-		const struct frag_figure *figure = &frag_figures[i];
-		const struct frag_change c = frag_pair_change(figure, pair);
-
-		if (!figure_is_listed(figure, &c))
-			continue;
-		o = frag_json_object(figures, figure->path);
-		json_put_value(o, "base", figure->unit, c.has_base, c.base);
-		json_put_value(o, "value", figure->unit, c.has_value, c.value);
-		json_put_value(o, "difference", figure->unit, c.compared, c.difference);
-		frag_json_fixed4_or_null(o, "percent", c.has_percent, c.percent);
-		frag_json_text(o, "verdict", c.compared ? frag_verdict_name(c.verdict) : NULL);
-	}
-}
-
-static void put_words(struct frag_node_ref in, const char *key, const char *words)
-{
-	char json[FRAG_PLACE_ROOM];
-
-	/* it is JSON already, except the quotes */
-	snprintf(json, sizeof(json), "\"%s\"", words);
-	frag_json_raw(in, key, *words ? json : NULL);
-}
-
-static void put_runs_scope(struct frag_node_ref o, const void *of)
-{
-	frag_document_scope(o, "scope", &((const struct frag_runs *)of)->scope);
-}
-
-static const struct frag_json_row place_rows[] = {
-	ROW(divergence_point, base_reserved), ROW(divergence_point, reserved),
-	ROW(divergence_point, base_allocated), ROW(divergence_point, allocated), ROW_END,
-}, trace_rows[] = {
-	ROW(runs, path), ROW(runs, content), ROW(runs, events), ROW(runs, complete),
-	ROW_CALL(put_runs_scope), ROW_END,
-};
-
-static void put_place(struct frag_node_ref in, const char *key,
-		      const struct frag_divergence_point *w)
-{
-	static const char *const kinds[] = { "", "step", "mark", "steps" };
-	struct frag_node_ref o = frag_json_object_or_null(in, key, w->kind != FRAG_WHERE_NOWHERE);
-
-	if (!o.node)
-		return;
-	frag_json_text(o, "at", kinds[w->kind]);
-	frag_json_u64(o, "step", w->step);
-	frag_json_u64(o, "last_step", w->last);
-	put_words(o, "event", w->event);
-	put_words(o, "mark", w->mark);
-	frag_json_rows(o, place_rows, w);
-}
-
-static void put_conditions(struct frag_node_ref in, const char *lines)
-{
-	struct frag_node_ref list = frag_json_array(in, "conditions");
-	char line[FRAG_LINE_ROOM];
-
-	while (frag_next_line(&lines, line))
-		frag_json_text(list, NULL, line);
-}
-
-static void put_side(struct frag_node_ref in, const char *key, const struct frag_run *run)
-{
-	struct frag_node_ref o = frag_json_object_or_null(in, key, run != NULL);
-
-	if (!o.node)
-		return;
-	frag_json_text(o, "policy", run->policy);
-	frag_json_text(o, "params", run->params);
-	frag_json_text(o, "status", frag_run_status_name(run->result.status));
-}
-
-static void put_pair(struct frag_node_ref list, const struct frag_pair *pair)
-{
-	struct frag_node_ref o = frag_json_object(list, NULL);
-	const struct frag_run *run = pair->run ? pair->run : pair->base;
-	char reason[FRAG_REASON_ROOM];
-
-	frag_json_u64(o, "device", run->result.device);
-	put_side(o, "base", pair->base);
-	put_side(o, "run", pair->run);
-	frag_json_text(o, "verdict", pair->run && pair->base ? frag_verdict_name(pair->verdict)
-		       : NULL);
-	frag_unfinished_text(reason, pair);
-	frag_json_text(o, "not_compared", *reason ? reason : NULL);
-	put_conditions(o, pair->conditions);
-	put_figures(o, pair);
-	put_place(o, "first", &pair->first);
-	put_place(o, "largest", &pair->largest);
-}
-
-/* Ratios are null for a policy that has no run to compare with the first one's. */
-static void put_standings(struct frag_node_ref root, const struct frag_diff *diff)
-{
-	struct frag_node_ref list = frag_json_array(root, "summary"), o;
-
-	for (uint32_t i = 0; i < diff->standing_count; i++) {
-		const struct frag_policy_summary *s = &diff->standings[i];
-		const bool there = s->ratios > 0;
-
-		o = frag_json_object(list, NULL);
-		frag_json_text(o, "policy", s->run->policy);
-		frag_json_u64(o, "runs", s->runs);
-		frag_json_u64(o, "survived", s->survived);
-		frag_json_u64(o, "compared", s->ratios);
-		frag_json_fixed4_or_null(o, "peak_reserved_ratio", there, s->ratio);
-		frag_json_fixed4_or_null(o, "over_bound", there, s->over_bound);
-		frag_json_fixed4_or_null(o, "fi_device_mean_difference", there, s->fi_device);
-		frag_json_text(o, "best_trace", there ? frag_group_path(s->best) : NULL);
-		frag_json_fixed4_or_null(o, "best_ratio", there, s->best_ratio);
-		frag_json_text(o, "worst_trace", there ? frag_group_path(s->worst) : NULL);
-		frag_json_fixed4_or_null(o, "worst_ratio", there, s->worst_ratio);
-	}
-}
-
-static void put_broken(struct frag_node_ref list, const struct frag_broken *b)
-{
-	struct frag_node_ref o = frag_json_object(list, NULL);
-	const struct frag_run *run = !b->pair ? NULL : b->pair->run ? b->pair->run : b->pair->base;
-	const struct frag_condition *held = run && !b->alone ? b->found.condition : NULL;
-
-	frag_json_text(o, "trace", frag_group_path(b->group));
-	frag_json_text(o, "policy", run ? run->policy : NULL);
-	frag_json_u64_or_null(o, "device", run != NULL, run ? run->result.device : 0);
-	frag_json_text(o, "condition", held ? held->text : NULL);
-	frag_json_text(o, "path", held ? held->path : NULL);
-	frag_json_text(o, "message", frag_broken_text(b));
-}
-
-static void put_checked(struct frag_node_ref list, const struct frag_gate *gate, uint32_t i)
-{
-	const struct frag_checked *c = &gate->checked[i];
-	const char *path = gate->conditions[i].path;
-	struct frag_node_ref o = frag_json_object(list, NULL);
-
-	frag_json_text(o, "path", path);
-	frag_json_u64(o, "runs", c->runs);
-	json_put_value(o, "least", unit_of(path, c->least), c->runs > 0, c->least);
-	json_put_value(o, "most", unit_of(path, c->most), c->runs > 0, c->most);
-}
-
-/* Several conditions may come from one text, which is listed once. */
-static void put_gate(struct frag_node_ref root, const struct frag_diff *diff)
-{
-	const struct frag_gate *gate = diff->gate;
-	struct frag_node_ref o = frag_json_object(root, "gate"), list;
-
-	frag_json_text(o, "verdict", frag_gate_word(diff));
-	list = frag_json_array(o, "conditions");
-	for (uint32_t i = 0; i < gate->condition_count; i++)
-		if (frag_gate_begins_text(gate, i))
-			frag_json_text(list, NULL, gate->conditions[i].text);
-	list = frag_json_array(o, "broken");
-	for (uint32_t i = 0; i < gate->count; i++)
-		put_broken(list, &gate->broken[i]);
-	list = frag_json_array(o, "checked");
-	for (uint32_t i = 0; i < gate->condition_count && gate->checked; i++)
-		put_checked(list, gate, i);
-}
-
-/* The members that fragsim-diff(1) describes, in its order. */
-static void diff_document(struct frag_node_ref root, const void *what)
-{
-	const struct frag_diff *diff = what;
-	const struct frag_comparison *c = diff->comparison;
-	struct frag_node_ref traces, o, pairs;
-
-	frag_json_text(root, "of", c->policies ? "policies" : "runs");
-	frag_json_text(root, "base", c->base.path);
-	frag_json_text(root, "new", c->now.path);
-	frag_json_bool(root, "interrupted", c->interrupted);
-	put_conditions(root, c->conditions);
-	put_gate(root, diff);
-	put_standings(root, diff);
-	traces = frag_json_array(root, "traces");
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct frag_group *g = &c->group[i];
-
-		o = frag_json_object(traces, NULL);
-		frag_json_of(o, "base", trace_rows, g->base);
-		frag_json_of(o, "trace", trace_rows, g->runs);
-		frag_json_bool(o, "changed", g->changed);
-		put_conditions(o, g->conditions);
-		pairs = frag_json_array(o, "runs");
-		for (uint32_t k = 0; k < g->count; k++)
-			put_pair(pairs, &g->pair[k]);
-	}
-}
-
 const struct frag_format *const frag_diff_formats[] = {
 	&frag_diff_text, FRAG_ROWS_FORM("csv", columns, diff_fill), &frag_diff_github,
-	FRAG_JSON_FORM("comparison", diff_document), &frag_diff_junit, &frag_diff_markdown, NULL,
+	FRAG_DOCUMENT_FORM(frag_comparison_document), &frag_diff_junit, &frag_diff_markdown, NULL,
 };

@@ -18,6 +18,9 @@ struct frag_diff {
 	bool updated;           /* the baseline is being rewritten */
 };
 
+/* Its document, see fragsim-diff(1). */
+extern const struct frag_document_type frag_comparison_document;
+
 /* For a struct frag_diff; the text is the first, NULL ends them. */
 extern const struct frag_format *const frag_diff_formats[];
 extern const struct frag_format frag_diff_github;
@@ -35,6 +38,10 @@ const char *frag_run_figure_text(char buf[FRAG_NUMBER_ROOM], const struct frag_f
 				 const struct frag_run *run);
 /* "ok", "OOM", "interrupted". */
 const char *frag_run_status_word(const struct frag_run *run);
+/* Of a value of this path; one that no table has is whole, or has decimals. */
+enum frag_unit frag_unit_of(const char *path, double value);
+/* Does a list of all metrics have a line for this one? */
+bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change);
 /* With its sign; "=" where it is 0. */
 const char *frag_difference_text(char buf[FRAG_NUMBER_ROOM], enum frag_unit unit, double value);
 /* "+12.11%"; "" where the value is unchanged or has no percentage. */

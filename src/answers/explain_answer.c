@@ -164,6 +164,9 @@ static void explain_text_print_verdict(const struct page *p)
 				 SIZE(m->largest_after_flush));
 		break;
 	case FRAG_CAUSE_OUTSIDE:
+	case FRAG_CAUSE_REFUSED:
+	case FRAG_CAUSE_CONTRADICTION:
+	case FRAG_CAUSE_NOT_DEVICE_MEMORY:
 	case FRAG_CAUSE_UNKNOWN:
 	case FRAG_CAUSE_NONE:
 		return;
@@ -511,7 +514,7 @@ static void print_moves(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (m->cause <= FRAG_CAUSE_CAPACITY)
+	if (frag_oom_is_size(m->cause))
 		return;
 	for (uint32_t i = 0; i < m->move_count && (!i || p->a->verbose || m->move_count <= 2); i++)
 		print_move(p, i);
@@ -526,7 +529,7 @@ static void print_moves(const struct page *p)
 static void print_others(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const struct frag_choice *first = frag_explained_setting(p->a->found, m);
+	const struct frag_choice *first = m->setting;
 	struct frag_words w = WORDS(SURVIVORS_ROOM);
 
 	for (uint32_t i = 0; i < m->survivor_count; i++) {
@@ -637,7 +640,7 @@ static void explain_print_setting(const struct page *p, const struct frag_choice
 static void print_set(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const struct frag_choice *setting = frag_explained_setting(p->a->found, m);
+	const struct frag_choice *setting = m->setting;
 	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
 
 	if (frag_cause_grows(m->cause) && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM))
@@ -654,7 +657,7 @@ static void print_set(const struct page *p)
 		frag_put_row(p->to, "try", "a larger fraction or limit in the program");
 	else if (m->others && m->recorded.count < 2)    /* those failed at earlier requests, too */
 		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)%s", m->others,
-			     m->cause > FRAG_CAUSE_CAPACITY ? ": fragsim tune tries more" : "");
+			     frag_oom_is_size(m->cause) ? "" : ": fragsim fit --settings all tries more");
 }
 
 /* Could another place of blocks help? */
@@ -711,7 +714,7 @@ static void print_moment(const struct page *p)
 		print_set(p);
 		print_try(p);
 		if (!p->a->verbose && m->move_count && has_moves(m)
-		    && !frag_explained_setting(p->a->found, m))
+		    && !m->setting)
 			print_moves(p);
 		frag_put_failures(p->to, &m->recorded, "");
 	}

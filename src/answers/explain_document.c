@@ -299,7 +299,8 @@ static const struct frag_field explained_fields[] = {
 	{ "kind", FRAG_TYPE_WORD, MOMENT(kind), .words = frag_moment_kind_names },
 	{ "verdict", FRAG_TYPE_WORD, FRAG_WHOLE, "the first that holds; null: no request has failed",
 	  .get = moment_verdict_of, .words = frag_oom_cause_names + 1, .nullable = true,
-	  .except = FRAG_CAUSE_BIT(OUTSIDE) | FRAG_CAUSE_BIT(UNKNOWN) },
+	  .except = FRAG_CAUSE_BIT(OUTSIDE) | FRAG_CAUSE_BIT(UNKNOWN)
+	  | FRAG_CAUSES_OF_MESSAGES },
 	{ "nearly_full", FRAG_TYPE_FLAG, MOMENT(nearly_full), "of fragmentation: with the request more"
 	  " than 95 % of the usable bytes are active" },
 	{ "size", FRAG_TYPE_BYTES, MOMENT(size), "of the request that failed; 0 without one, as the next"

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "answers/answers.h"
-#include "device/known_cards.h"
 
 static bool many_devices(const struct frag_fits *fits)
 {
@@ -43,25 +42,13 @@ uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source)
 #define RANGES_SHOWN 4          /* failing ranges that are listed; of more the last is */
 #define RANGES_ROOM 600
 #define NONE UINT64_MAX
-#define CARDS_SHOWN 3           /* cards that fit, and half as many that do not */
-#define LIST_ROOM 400
 #define PHRASE_ROOM (FRAG_FIT_NAME_ROOM + 80)
-
-/* The requirement of a setting, where one card of a kind stands for each device of the trace. */
-struct need {
-	uint64_t smallest, reliable;    /* NONE: no device fits */
-	uint64_t at_most;               /* NONE: no device is known to fit */
-	uint64_t examined_to;           /* NONE: all there are */
-	uint64_t no_refusal, other;     /* the program takes no more than their difference */
-	struct frag_claim claim;
-	bool known;
-};
 
 static bool is_shown(const struct frag_fit_answer *a, const struct frag_fitted *one)
 {
 	const struct frag_choice *choices = a->fits->sources[one->source].choices;
 
-	return !a->usual || choices[one->choice].ops == choices[0].ops;
+	return one->choice < a->given && (!a->usual || choices[one->choice].ops == choices[0].ops);
 }
 
 static int name_width(const struct frag_fit_answer *a, const struct frag_text_style *to)
@@ -209,7 +196,7 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 	else if (fit->smallest == NONE)
 		print_nowhere(fit, name, to);
 	list_failing_ranges(fit, &w);
-	if (w.used)
+	if (w.used && a->verbose)
 		frag_put_row(to, "failing", "%s fits on %s, but fails on the larger %s", name,
 			     CAPACITY(fit->smallest), w.text);
 	if (a->fits->headroom_total)
@@ -246,7 +233,8 @@ static void print_source(const struct frag_fit_answer *a, uint32_t source,
 			print_bound(a, &list[end], to);
 	if (first == end)
 		return;
-	fit_print_table(a, &list[first], end - first, false, to);
+	if (!a->usual || !a->ranked || a->fits->source_count > 1)
+		fit_print_table(a, &list[first], end - first, false, to);
 	for (uint32_t i = first; i < end; i++)
 		print_words(a, &list[i], to);
 }
@@ -257,9 +245,9 @@ static const struct frag_fitted *rows_of(const struct frag_fits *fits, uint32_t 
 	return fits->joint_count ? fits->joint : fits->fitted;
 }
 
-static struct need need_of(const struct frag_fits *fits, uint32_t choice)
+struct frag_fit_need frag_fit_need_of(const struct frag_fits *fits, uint32_t choice)
 {
-	struct need need = { .examined_to = NONE };
+	struct frag_fit_need need = { .examined_to = NONE };
 	uint32_t count;
 	const struct frag_fitted *rows = rows_of(fits, &count);
 
@@ -283,17 +271,24 @@ static struct need need_of(const struct frag_fits *fits, uint32_t choice)
 	return need;
 }
 
-/* Of the settings of the first policy: another policy cannot be pasted. */
-static uint32_t find_best(const struct frag_fit_answer *a)
+/*
+ * The recommended one. Where settings are not ranked: of those of the first policy, as another one
+ * cannot be pasted, the first that is as good as any.
+ */
+uint32_t frag_fit_best(const struct frag_fit_answer *a)
 {
 	const struct frag_choice *choices = a->fits->sources[0].choices;
 	uint32_t best = UINT32_MAX;
 	uint64_t reliable = NONE;
 
+	if (a->best != UINT32_MAX && frag_fit_need_of(a->fits, a->best).reliable != NONE)
+		return a->best;
 	for (uint32_t i = 0; i < a->fits->choice_count; i++) {
-		const struct need need = need_of(a->fits, i);
+		const struct frag_fit_need need = frag_fit_need_of(a->fits, i);
+		const double equal = (1 + FRAG_EQUAL_DEVICES) * (double)need.reliable;
 
-		if (need.known && need.reliable < reliable && choices[i].ops == choices[0].ops) {
+		if (need.known && need.reliable != NONE && choices[i].ops == choices[0].ops
+		    && (best == UINT32_MAX || equal <= (double)reliable)) {
 			reliable = need.reliable;
 			best = i;
 		}
@@ -302,13 +297,13 @@ static uint32_t find_best(const struct frag_fit_answer *a)
 }
 
 /* What the answer proves: the smallest of the settings that it shows. */
-static struct frag_claim fit_claim(const struct frag_fit_answer *a)
+struct frag_claim frag_fit_claim(const struct frag_fit_answer *a)
 {
 	const struct frag_choice *choices = a->fits->sources[0].choices;
 	struct frag_claim claim = { .at_least = NONE };
 
 	for (uint32_t i = 0; i < a->fits->choice_count; i++) {
-		const struct need need = need_of(a->fits, i);
+		const struct frag_fit_need need = frag_fit_need_of(a->fits, i);
 
 		if (need.known && (!a->usual || choices[i].ops == choices[0].ops))
 			frag_claim_any(&claim, &need.claim);
@@ -317,7 +312,7 @@ static struct frag_claim fit_claim(const struct frag_fit_answer *a)
 }
 
 /* Of the recordings the one that proves least. */
-static const struct frag_scope *fit_scope(const struct frag_fit_answer *a)
+const struct frag_scope *frag_fit_scope(const struct frag_fit_answer *a)
 {
 	const struct frag_scope *scope = &a->traces[0]->scope;
 
@@ -326,24 +321,22 @@ static const struct frag_scope *fit_scope(const struct frag_fit_answer *a)
 	return scope;
 }
 
-/* "3328 MiB with expandable_segments:True (3342 MiB reliably)" */
+/* "3342 MiB with expandable_segments:True" */
 static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRASE_ROOM])
 {
-	const struct need need = need_of(fits, choice);
-	char bytes[80] = "none", reliable[80] = "";
+	const struct frag_fit_need need = frag_fit_need_of(fits, choice);
+	char bytes[80] = "none", setting[FRAG_CONF_ROOM];
 
-	if (need.known && need.smallest != NONE) {
-		snprintf(bytes, sizeof(bytes), "%s", CAPACITY(need.smallest));
-		if (need.reliable != NONE && need.reliable != need.smallest)
-			snprintf(reliable, sizeof(reliable), " (%s reliably)",
-				 CAPACITY(need.reliable));
-	} else if (need.known && need.at_most != NONE) {
+	if (need.known && need.smallest != NONE && need.reliable != NONE)
+		snprintf(bytes, sizeof(bytes), "%s", CAPACITY(need.reliable));
+	else if (need.known && need.smallest != NONE)
+		snprintf(bytes, sizeof(bytes), "%s, not reliably,", CAPACITY(need.smallest));
+	else if (need.known && need.at_most != NONE)
 		snprintf(bytes, sizeof(bytes), "at most %s", CAPACITY(need.at_most));
-	} else if (!need.known || need.examined_to != NONE) {
+	else if (!need.known || need.examined_to != NONE)
 		snprintf(bytes, sizeof(bytes), "none found");
-	}
-	frag_format_printable(out, PHRASE_ROOM, "%s with %s%s", bytes,
-			      frag_setting_words(&fits->sources[0].choices[choice]), reliable);
+	frag_format_printable(out, PHRASE_ROOM, "%s with %s", bytes,
+			      frag_fit_setting(&fits->sources[0].choices[choice], setting));
 	return out;
 }
 
@@ -351,17 +344,25 @@ static char *phrase(const struct frag_fits *fits, uint32_t choice, char out[PHRA
 static void print_at_least(const struct frag_fit_answer *a, const struct frag_claim *claim,
 			   uint32_t best, const struct frag_text_style *to)
 {
-	const struct need usual = need_of(a->fits, 0);
+	const struct frag_fit_need usual = frag_fit_need_of(a->fits, 0);
 	struct frag_words w = WORDS(2 * PHRASE_ROOM);
 	char fits[PHRASE_ROOM];
 
 	frag_add_at_least(&w, claim->at_least, usual.claim.at_least,
 			  &a->fits->sources[0].choices[0]);
-	frag_add_claim(&w, fit_scope(a), best == UINT32_MAX ? NULL : phrase(a->fits, best, fits));
+	frag_add_claim(&w, frag_fit_scope(a), best == UINT32_MAX ? NULL : phrase(a->fits, best, fits));
 	frag_put_first_line(to, INK_YELLOW, "", "AT LEAST %s", w.text);
 	if (claim->part == FRAG_PART_OOM)
 		frag_put_row(to, "next", "fragsim explain %s: why it failed", a->fits->source_count == 1
 			     ? SHOWN(frag_input_name(a->traces[0]->path)) : "FILE");
+}
+
+/* Does each larger device fit too? Then that was found of all there are. */
+static bool all_larger_fit(const struct frag_fits *fits, uint32_t choice)
+{
+	const struct frag_fit_need need = frag_fit_need_of(fits, choice);
+
+	return need.known && need.reliable != NONE && need.examined_to == NONE;
 }
 
 /* The verdict, and the setting to copy where it is not what the program has. */
@@ -371,174 +372,27 @@ static void print_answer(const struct frag_fit_answer *a, uint32_t best,
 	const struct frag_fits *fits = a->fits;
 	const bool found = best != UINT32_MAX, other = found && best;
 	const struct frag_choice *choice = &fits->sources[0].choices[found ? best : 0];
-	const struct frag_claim claim = fit_claim(a);
+	const struct frag_claim claim = frag_fit_claim(a);
 	char one[PHRASE_ROOM], usual[PHRASE_ROOM];
 
-	if (!frag_claim_is_exact(&claim) && claim.at_least != NONE)
+	if (fits->device_total)
+		frag_fit_put_device(a, to);
+	else if (!frag_claim_is_exact(&claim) && claim.at_least != NONE)
 		print_at_least(a, &claim, best, to);
 	else
-		frag_put_first_line(to, found ? INK_BOLD : INK_RED, "", "SMALLEST DEVICE%s: %s%s%s",
+		frag_put_first_line(to, found ? INK_BOLD : INK_RED, "", "SMALLEST DEVICE%s: %s%s%s%s",
 				    fits->together ? " for all at the same time"
 				    : fits->source_count > 1 ? " for all traces" : "",
 				    phrase(fits, found ? best : 0, one), other ? ", " : "",
-				    other ? phrase(fits, 0, usual) : "");
-	if (frag_claim_is_exact(&claim) && other && *CONF(choice))
+				    other ? phrase(fits, 0, usual) : "",
+				    found && all_larger_fit(fits, best) && all_larger_fit(fits, 0)
+				    ? "; every larger one fits" : "");
+	if (!fits->device_total && frag_claim_is_exact(&claim) && other && *CONF(choice)) {
 		frag_put_setting(to, choice, CONF(choice), "");
+		frag_put_limits(to, CONF(choice));
+	}
 	if (a->interrupted)
 		frag_put_stopped(to, a->time_up);
-}
-
-/* What a card has for programs; `own` of them have contexts that are not counted yet. */
-static uint64_t room_on(const struct frag_card *card, uint32_t own)
-{
-	const uint64_t contexts = own * ((uint64_t)frag_context_of(card)->mib << 20);
-
-	return card->bytes > contexts ? card->bytes - contexts : 0;
-}
-
-/* Do all devices from this card on that were examined fit? Capacities that are no whole number
- * of pages are as good as the next below that is one. */
-static bool holds(const struct frag_card *card, const struct need *need, uint32_t own)
-{
-	return room_on(card, own) >= need->reliable && room_on(card, own) < need->examined_to;
-}
-
-/* The smallest cards that fit. */
-static void list_holding(const struct need *need, uint32_t own, struct frag_words *w)
-{
-	uint32_t count = 0;
-
-	for (const struct frag_card *c = frag_cards; c->key && count < CARDS_SHOWN; c++)
-		if (!frag_is_slice(c) && holds(c, need, own) && ++count)
-			frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
-}
-
-/* The largest that are known to be too small. */
-static void list_failing(uint64_t least, uint32_t own, struct frag_words *w)
-{
-	const struct frag_card *c = frag_cards;
-	uint32_t count = 0;
-
-	while (c->key)
-		c++;
-	while (c-- > frag_cards && count < CARDS_SHOWN / 2 + 1)
-		if (!frag_is_slice(c) && room_on(c, own) < least && ++count)
-			frag_add_item(w, ", ", "%s (%s)", c->key, SIZE(c->bytes));
-}
-
-/*
- * How many copies of the program can run on it at once: of a slice, as many as the card has of it;
- * of a card, each with its context, where none of several is ever refused memory. 0: not known.
- */
-static uint64_t copies_on(const struct frag_card *card, const struct need *need, uint32_t own)
-{
-	const uint64_t each = need->no_refusal - need->other + card->bytes - room_on(card, own);
-
-	if (frag_is_slice(card))
-		return card->count;
-	return need->no_refusal == NONE || !each ? 0 : frag_max(1, (card->bytes - need->other) / each);
-}
-
-/* Of the slices of a card that fit, the one it has most of, and then the smallest; NULL: none. */
-static const struct frag_card *best_slice(const struct frag_card *card, const struct need *need,
-					  uint32_t own)
-{
-	const size_t length = strlen(card->key);
-	const struct frag_card *best = NULL;
-
-	for (const struct frag_card *c = frag_cards; c->key; c++)
-		if (strncmp(c->key, card->key, length) == 0 && c->key[length] == ':'
-		    && holds(c, need, own) && (!best || c->count > best->count))
-			best = c;
-	return best;
-}
-
-/* "a100-80gb:2g.20gb (19.50 GiB); copies per card: a100-40gb 2 (2 x 3g.20gb), h100-80gb 4 (...)" */
-static void print_slices(const struct need *need, uint32_t own, const struct frag_text_style *to)
-{
-	const struct frag_card *smallest = frag_cards, *slice;
-	char alone[32];
-	struct frag_words w = WORDS(LIST_ROOM);
-
-	while (smallest->key && !(frag_is_slice(smallest) && holds(smallest, need, own)))
-		smallest++;
-	if (!smallest->key)
-		return;
-	for (const struct frag_card *c = frag_cards; c->key; c++) {
-		slice = frag_is_slice(c) ? NULL : best_slice(c, need, own);
-		if (!slice)
-			continue;
-		snprintf(alone, sizeof(alone), "%" PRIu64 " ", copies_on(c, need, own));
-		frag_add_item(&w, ", ", "%s %s(%" PRIu32 " x %s)", c->key,
-			      need->no_refusal == NONE ? "" : alone, slice->count,
-			      strchr(slice->key, ':') + 1);
-	}
-	frag_put_row(to, "slices", "%s (%s); copies per card (x slice): %s", smallest->key,
-		     SIZE(smallest->bytes), w.text);
-}
-
-/* Is a context counted already: an option's, or what the trace has of its devices? */
-static bool counts_contexts(const struct frag_fits *fits)
-{
-	const struct frag_fit_source *source = fits->sources;
-
-	for (uint32_t i = 0; i < fits->count; i++)
-		if (!source[fits->fitted[i].source].devices[fits->fitted[i].device].context)
-			return false;
-	return true;
-}
-
-/* How many contexts of a card are not in the sizes: one a program. */
-static uint32_t own_contexts(const struct frag_fit_answer *a)
-{
-	if (a->context_given || counts_contexts(a->fits))
-		return 0;
-	return a->fits->together ? a->fits->source_count : 1;
-}
-
-/* Cards that fit with the best setting, and those too small for what the program has. */
-static void print_cards(const struct frag_fit_answer *a, uint32_t best,
-			const struct frag_text_style *to)
-{
-	const struct need need = need_of(a->fits, best), usual = need_of(a->fits, 0);
-	const uint32_t own = own_contexts(a);
-	struct frag_words any = WORDS(LIST_ROOM), none = WORDS(LIST_ROOM);
-
-	list_holding(&need, own, &any);
-	list_failing(frag_min(usual.smallest, usual.examined_to), own, &none);
-	if (any.used || none.used)
-		frag_put_row(to, "cards", "%s%s%s%s%s%s%s%s%s", any.used ? "fits: " : "", any.text,
-			     any.used && need.examined_to == NONE ? " and larger" : "",
-			     any.used && none.used ? "; " : "", none.used ? "too small for " : "",
-			     none.used ? frag_choice_label(&a->fits->sources[0].choices[0]) : "",
-			     none.used ? ": " : "", none.text,
-			     own ? "; counting typical CUDA contexts, which the sizes above do not"
-			     " have" : "");
-	else if (!counts_contexts(a->fits))
-		frag_put_row(to, "context", "not counted; --context-bytes SIZE adds that of CUDA");
-	print_slices(&need, own, to);
-}
-
-/* Of parts: cards that are too small for the program, and those that the recorded part fits. */
-static void print_cards_of_part(const struct frag_fit_answer *a, const struct frag_claim *claim,
-				uint32_t best, const struct frag_text_style *to)
-{
-	const uint32_t own = own_contexts(a);
-	const char *contexts = own ? "; counting typical CUDA contexts, which the sizes above do not"
-				     " have" : "";
-	struct frag_words any = WORDS(LIST_ROOM), none = WORDS(LIST_ROOM);
-	struct need need;
-
-	list_failing(claim->at_least, own, &none);
-	if (none.used)
-		frag_put_row(to, "cards", "too small: %s%s", none.text, contexts);
-	if (claim->part != FRAG_PART_LATE || best == UINT32_MAX)
-		return;
-	need = need_of(a->fits, best);
-	list_holding(&need, own, &any);
-	if (any.used)
-		frag_put_row(to, "part", "the recorded part fits: %s%s", any.text,
-			     need.examined_to == NONE ? " and larger" : "");
 }
 
 /* Of each policy that is shown, once. */
@@ -564,8 +418,8 @@ static void print_extras(const struct frag_fit_answer *a, const struct frag_text
 static void fit_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_fit_answer *a = what;
-	const struct frag_claim claim = fit_claim(a);
-	const uint32_t best = find_best(a);
+	const struct frag_claim claim = frag_fit_claim(a);
+	const uint32_t best = frag_fit_best(a);
 
 	print_answer(a, best, to);
 	frag_put_recorded(to, a->traces, a->iterations, a->fits->source_count);
@@ -578,12 +432,37 @@ static void fit_print(const void *what, const struct frag_text_style *to)
 		print_source(a, i, to);
 	if (a->fits->source_count > 1 && best != UINT32_MAX)
 		putc('\n', to->f);
-	if (!frag_claim_is_exact(&claim))
-		print_cards_of_part(a, &claim, best, to);
+	if (a->fits->device_total)
+		;
+	else if (!frag_claim_is_exact(&claim))
+		frag_fit_put_cards_of_part(a, &claim, best, to);
 	else if (best != UINT32_MAX)
-		print_cards(a, best, to);
+		frag_fit_put_cards(a, best, to);
 	print_extras(a, to);
 	print_evidence(a, to);
+	frag_fit_put_tests(a, to);
+	frag_fit_put_settings(a, to);
+}
+
+/* Element i of those whose policy was given, or is the usual one; NULL: there are fewer. */
+static const struct frag_fitted *given_at(const struct frag_fit_answer *a,
+					  const struct frag_fitted *list, uint32_t count, uint32_t i)
+{
+	uint32_t k = 0;
+
+	while (k < count && (list[k].choice >= a->given || i-- > 0))
+		k++;
+	return k < count ? &list[k] : NULL;
+}
+
+static uint32_t count_given(const struct frag_fit_answer *a, const struct frag_fitted *list,
+			    uint32_t count)
+{
+	uint32_t given = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		given += list[i].choice < a->given;
+	return given;
 }
 
 /* A line of CSV or Markdown: one setting on one device. */
@@ -600,12 +479,14 @@ static bool fit_row_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_fit_answer *a = of;
 	const struct frag_fits *fits = a->fits;
-	const bool joint = i >= fits->count;
+	const uint32_t alone = count_given(a, fits->fitted, fits->count);
+	const bool joint = i >= alone;
 	struct frag_fit_row *row = element;
 
-	if (i == fits->count + fits->joint_count)
+	row->fitted = joint ? given_at(a, fits->joint, fits->joint_count, i - alone)
+			    : given_at(a, fits->fitted, fits->count, i);
+	if (!row->fitted)
 		return false;
-	row->fitted = joint ? &fits->joint[i - fits->count] : &fits->fitted[i];
 	row->choice = &fits->sources[row->fitted->source].choices[row->fitted->choice];
 	row->at_smallest = joint || row->fitted->fit.smallest == NONE ? NULL
 			   : &row->fitted->fit.at_smallest;
@@ -618,9 +499,10 @@ static bool fit_row_at(const void *of, uint32_t i, void *element)
 /* The same without the joint ones, unless they run at the same time. */
 static bool fit_csv_row_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_fits *fits = ((const struct frag_fit_answer *)of)->fits;
+	const struct frag_fit_answer *a = of;
 
-	return (fits->together || i < fits->count) && fit_row_at(of, i, element);
+	return (a->fits->together || i < count_given(a, a->fits->fitted, a->fits->count))
+	       && fit_row_at(of, i, element);
 }
 
 #define FIT(m) FRAG_VIA(fit_row, fitted, fitted, fit.m)
@@ -716,21 +598,21 @@ static bool interval_at(const void *of, uint32_t i, void *element)
 static bool fit_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_fit_answer *a = of;
+	const struct frag_fitted *one = given_at(a, a->fits->fitted, a->fits->count, i);
 
-	if (i == a->fits->count)
-		return false;
-	frag_fit_view_make(element, a->fits, &a->fits->fitted[i], a->map);
-	return true;
+	if (one)
+		frag_fit_view_make(element, a->fits, one, a->map);
+	return one != NULL;
 }
 
 static bool joint_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_fits *fits = ((const struct frag_fit_answer *)of)->fits;
+	const struct frag_fit_answer *a = of;
+	const struct frag_fitted *one = given_at(a, a->fits->joint, a->fits->joint_count, i);
 
-	if (i == fits->joint_count)
-		return false;
-	frag_fit_view_make(element, fits, &fits->joint[i], false);
-	return true;
+	if (one)
+		frag_fit_view_make(element, a->fits, one, false);
+	return one != NULL;
 }
 
 static const char *const clocks[] = { "steps", "microseconds", NULL };
@@ -774,40 +656,6 @@ static const struct frag_field together_fields[] = {
 	{ 0 },
 };
 
-/* A card or slice that fits with the best setting. */
-struct frag_card_view {
-	const char *card;
-	uint64_t context, copies;
-};
-
-static bool card_at(const void *of, uint32_t i, void *element)
-{
-	const struct frag_fit_answer *a = of;
-	const struct frag_claim claim = fit_claim(a);
-	const uint32_t best = frag_claim_is_exact(&claim) ? find_best(a) : UINT32_MAX;
-	const struct need need = need_of(a->fits, best);
-	const uint32_t own = own_contexts(a);
-	const struct frag_card *c = frag_cards;
-	struct frag_card_view *to = element;
-
-	if (best == UINT32_MAX)
-		return false;
-	for (uint32_t found = 0; c->key && !(holds(c, &need, own) && found++ == i); c++)
-		continue;
-	if (!c->key)
-		return false;
-	*to = (struct frag_card_view){ c->key, c->bytes - room_on(c, own), copies_on(c, &need, own) };
-	return true;
-}
-
-static const struct frag_field card_fields[] = {
-	{ "card", FRAG_TYPE_TEXT, FRAG_AT(card_view, card) },
-	{ "context_bytes", FRAG_TYPE_BYTES, FRAG_AT(card_view, context), "that the sizes do not have" },
-	{ "copies", FRAG_TYPE_COUNT, FRAG_AT(card_view, copies),
-	  "that a card can run at once; null: not known", .absence = FRAG_UNLESS_ZERO },
-	{ 0 },
-};
-
 static bool extra_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_fit_answer *a = of;
@@ -834,7 +682,7 @@ struct frag_fit_document_view {
 	const struct frag_fit_answer *answer;
 	const struct frag_trace_info *const *traces;
 	uint32_t trace_count;
-	bool complete, has_extras;
+	bool complete, has_extras, has_tests;
 	uint64_t granularity, lower_bound;
 	struct frag_claim claim;
 };
@@ -848,7 +696,8 @@ static void fit_document_view(const void *of, void *view)
 	*to = (struct frag_fit_document_view){
 		.answer = a, .traces = a->traces, .trace_count = a->fits->source_count,
 		.complete = !a->interrupted, .has_extras = a->extras != NULL,
-		.granularity = a->fits->sources[0].devices[0].granularity, .claim = fit_claim(a),
+		.has_tests = a->test_count > 0,
+		.granularity = a->fits->sources[0].devices[0].granularity, .claim = frag_fit_claim(a),
 	};
 	for (uint32_t i = 0; i < a->fits->count; i++)
 		to->lower_bound = frag_max(to->lower_bound, a->fits->fitted[i].fit.lower_bound);
@@ -870,7 +719,15 @@ static const struct frag_field document_fields[] = {
 	{ "joint", FRAG_TYPE_LIST, ANSWERED, "of several traces, by policy and device: what fits all",
 	  .each = joint_at, .fields = joint_fields },
 	{ "cards", FRAG_TYPE_LIST, ANSWERED, "GPUs and slices that fit with the setting of the smallest"
-	  " reliable size", .each = card_at, .fields = card_fields, .cut = true },
+	  " reliable size", .each = frag_fit_card_at, .fields = frag_card_fields, .cut = true },
+	{ "recommended", FRAG_TYPE_OBJECT, ANSWERED, "the setting that leaves the most, reliably; null:"
+	  " no setting fits, or none was tried", .each = frag_fit_recommended_at,
+	  .fields = frag_recommended_fields, .nullable = true },
+	{ "settings", FRAG_TYPE_LIST, ANSWERED, "those that were tried, the own ones first",
+	  .each = frag_fit_ranked_at, .fields = frag_ranked_fields, .cut = true },
+	{ "tests", FRAG_TYPE_LIST, ANSWERED, "with --test: the recommended setting on other traces",
+	  FRAG_THERE_IF(fit_document_view, has_tests), .optional = true, .each = frag_fit_test_at,
+	  .fields = frag_test_fields },
 	{ "outside", FRAG_TYPE_LIST, ANSWERED, "with --model: memory that the recording lacks; it is"
 	  " counted as memory of other processes", FRAG_THERE_IF(fit_document_view, has_extras),
 	  .optional = true, .each = extra_at, .fields = extra_fields },
@@ -878,7 +735,7 @@ static const struct frag_field document_fields[] = {
 };
 
 const struct frag_document_type frag_fit_document = {
-	.format = "fragsim-fit", .version = 2, .view = fit_document_view,
+	.format = "fragsim-fit", .version = 3, .view = fit_document_view,
 	.what = "The answer of fragsim fit, see fragsim-fit(1).", .fields = document_fields,
 };
 

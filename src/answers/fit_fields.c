@@ -55,8 +55,8 @@ static bool at_reliable(const void *of, uint32_t i, void *element)
 #define FIT_CLAIM(m) FRAG_VIA(fit_view, fitted, fitted, claim.m)
 const struct frag_field frag_capacity_fields[] = {
 	FRAG_CHOICE_FIELDS(fit_view, choice),
-	{ "device", FRAG_TYPE_OBJECT, FRAG_AT(fit_view, device), "total_bytes: the device"
-	  " of static_room; 0: none", .fields = frag_device_fields },
+	{ "device", FRAG_TYPE_OBJECT, FRAG_AT(fit_view, device), "total_bytes: of the"
+	  " device that was given; 0: none", .fields = frag_device_fields },
 	{ "smallest", FRAG_TYPE_CAPACITY, FIT(smallest), "the minimum that it fits; null: none was"
 	  " found", .absence = FRAG_UNLESS_MAX },
 	{ "at_most", FRAG_TYPE_CAPACITY, FIT(at_most), "an upper bound of smallest, where the search"
@@ -108,7 +108,7 @@ void frag_fit_view_make(struct frag_fit_view *view, const struct frag_fits *fits
 		.device = { one->device, source->devices[one->device] },
 		.unlimited = one->unlimited.fits ? one : NULL,
 	};
-	view->device.figures.total = fits->headroom_total;
+	view->device.figures.total = fits->device_total;
 }
 
 void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,

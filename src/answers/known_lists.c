@@ -91,5 +91,5 @@ void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f
 	if (!whole)
 		fputs("\nThe bytes are the lowest total that a driver on Linux reported. The context is"
 		      " what CUDA and its\nlibraries took in a published message (-: not known, 400 MiB"
-		      " are assumed). fragsim cards CARD\nnames the sources. For --device CARD.\n", f);
+		      " are assumed). fragsim list cards CARD\nnames the sources. For --device CARD.\n", f);
 }

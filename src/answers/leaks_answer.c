@@ -271,7 +271,8 @@ static const struct frag_field leaking_fields[] = {
 	{ "live_first", FRAG_TYPE_BYTES, LEAKING(first), "the level of the second iteration" },
 	{ "live_last", FRAG_TYPE_BYTES, LEAKING(last), "the level of the last whole one" },
 	{ "live_peak", FRAG_TYPE_BYTES, LEAKING(peak), "in the last whole one" },
-	{ "growth", FRAG_TYPE_NUMBER, LEAKING(growth), "bytes an iteration" },
+	{ "growth", FRAG_TYPE_NUMBER, LEAKING(growth), "bytes an iteration; 0 with another verdict than"
+	  " grows or leak" },
 	{ "leak", FRAG_TYPE_BYTES, LEAKING(leak), "the same of all leaks" },
 	{ "full_in_iterations", FRAG_TYPE_COUNT, LEAKING(full_in), "until the peak is all that the device"
 	  " has; null: never, or unknown", .absence = FRAG_UNLESS_MAX },
@@ -318,9 +319,9 @@ static const struct frag_field iterations_fields[] = {
 	{ "iterations", FRAG_TYPE_OBJECT, FRAG_WHOLE, .each = rounds_view, .fields = iterations_fields },
 	{ "devices", FRAG_TYPE_LIST, FRAG_WHOLE, .each = leaking_at, .fields = leaking_fields },
 	{ "rising", FRAG_TYPE_LIST, FRAG_ARRAY_VIA(leaks_answer, leaks, leaks, leaks, leak_count),
-	  "tags whose memory rises", .fields = rising_fields, .cut = true },
+	  "tags whose memory rises, leaks first", .fields = rising_fields, .cut = true },
 	{ "leaks", FRAG_TYPE_LIST, FRAG_ARRAY_VIA(leaks_answer, leaks, leaks, leaks, proven_count),
-	  "of them the leaks", .fields = leak_fields, .cut = true },
+	  "of them the leaks, the largest first", .fields = leak_fields, .cut = true },
 	{ 0 },
 };
 

@@ -2,7 +2,9 @@
 #include "answers/answers.h"
 
 #include "device/known_cards.h"
+#include "messages/advice.h"
 #include "messages/message.h"
+#include "messages/speakers.h"
 
 #define ABSURD 16               /* times what a device has: no model asks for that */
 
@@ -39,6 +41,7 @@ static const char record_julia[] =
 	"JULIA_CUDA_MEMORY_POOL=none " RECORD "julia train.jl\nfragsim explain -p direct" ON_CARD;
 static const char record_driver[] =
 	RECORD "python infer.py\nfragsim explain -p direct" ON_CARD;
+static const char record_torch_driver[] = RECORD "python train.py, for PyTorch and vLLM with --torch";
 static const char record_cupy[] =
 	"cupy.cuda.set_allocator(None)\n" RECORD "python train.py\nfragsim explain -p cupy" ON_CARD;
 
@@ -69,6 +72,13 @@ static const struct wording {
 	[FRAG_WORDING_TF_ASYNC] = { OTHER, record_bfc, NULL },
 	[FRAG_WORDING_CUDA_JL] = { OTHER, record_julia, NULL },
 	[FRAG_WORDING_TENSORRT] = { OTHER, record_driver, NULL },
+	[FRAG_WORDING_COMFYUI] = { ASYNC, record_torch, NULL },
+	[FRAG_WORDING_NCCL] = { OTHER, record_torch_driver, NULL },
+	[FRAG_WORDING_VMM] = { OTHER, record_torch_driver, NULL },
+	[FRAG_WORDING_CUBLAS] = { OTHER, record_torch_driver, NULL },
+	[FRAG_WORDING_CUDNN] = { OTHER, record_torch_driver, NULL },
+	[FRAG_WORDING_DRIVER] = { OTHER, record_torch_driver, NULL },
+	[FRAG_WORDING_TF_POOL] = { OTHER, record_bfc, NULL },
 	[FRAG_WORDING_SUMMARY] = { TORCH, record_torch, NULL },
 	[FRAG_WORDING_STATS] = { TORCH, record_torch, NULL },
 };
@@ -157,253 +167,6 @@ static void put_commands(const struct frag_message *m, const char *label, int wi
 	}
 }
 
-struct advice {
-	const struct frag_message *m;
-	const struct frag_text_style *to;
-};
-
-static void say(const struct advice *a, const char *text)
-{
-	frag_put_wrapped(a->to, "  - ", FOR_DEVICE(a->m, text));
-}
-
-/* Sentences; a line to paste, which is never wrapped, begins with a tab. NULL ends them. */
-static void say_all(const struct advice *a, const char *const *lines)
-{
-	for (; *lines; lines++)
-		if (**lines == '\t')
-			fprintf(a->to->f, "      %s\n", FOR_DEVICE(a->m, *lines + 1));
-		else
-			say(a, *lines);
-}
-
-/* The flags that lower the need of a server; NULL for other programs. */
-static const char *server_step(const struct frag_message *m)
-{
-	static const char *const steps[OLLAMA + 1] = {
-		[VLLM] = "shorter sequences (--max-model-len), fewer at once (--max-num-seqs), no CUDA"
-			 " graphs (--enforce-eager), quantization, or more GPUs"
-			 " (--tensor-parallel-size)",
-		[SGLANG] = "quantization, smaller batches (--max-running-requests,"
-			   " --chunked-prefill-size), or more GPUs (--tp-size)",
-		[LLAMA] = "fewer layers on the GPU (-ngl, num_gpu), a smaller context (-c, num_ctx),"
-			  " smaller batches (-ub), or a quantized KV cache (--cache-type-k q8_0)",
-		[OLLAMA] = "a smaller model, or a smaller context (num_ctx)",
-	};
-
-	return steps[speaker_of(m)];
-}
-
-/* The flag that sets the part of the device that a server divides. */
-static const char *limit_step(const struct frag_message *m)
-{
-	return speaker_of(m) == SGLANG ? "raise --mem-fraction-static, or need less: "
-				       : "raise --gpu-memory-utilization, or need less: ";
-}
-
-static void less_memory(const struct advice *a)
-{
-	if (server_step(a->m))
-		say(a, server_step(a->m));
-	else if (speaker_of(a->m) == RMM)
-		say(a, "partition the data into smaller pieces, spill to the host, or take a larger"
-		    " device.");
-	else
-		say(a, "need less at once: a smaller batch or shorter sequences (and more steps"
-		    " between updates), activation checkpointing, lower precision; or a larger"
-		    " device.");
-}
-
-/* PyTorch 2.1 has this setting, at first by the older name alone; 1.10 has another. */
-static const char *const old_expandable[] = {
-	"1.10 to 2.0 have one setting; set this before the program starts:",
-	"\texport PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512", NULL,
-}, *const expandable[] = {
-	"let segments grow in place; set this before the program starts:",
-	"\texport PYTORCH_ALLOC_CONF=expandable_segments:True",
-	"where PyTorch is not of the latest, by the older name:",
-	"\texport PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", NULL,
-}, *const xpu_expandable[] = {
-	"let segments grow in place; set this before the program starts:",
-	"\texport PYTORCH_ALLOC_CONF=expandable_segments:True", NULL,
-}, *const npu_split[] = {
-	"keep large blocks whole; set this before the program starts:",
-	"\texport PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:512", NULL,
-}, *const snapshot[] = {
-	"only a snapshot shows the tags of live memory and the blocking blocks. PyTorch 2.1"
-	" or later, before the first allocation:",
-	"\ttorch.cuda.memory._record_memory_history()",
-	"where the error is caught (except torch.OutOfMemoryError):",
-	"\ttorch.cuda.memory._dump_snapshot(\"snapshot.pickle\")", "and then:",
-	"\tfragsim explain snapshot.pickle", NULL,
-}, *const tensorflow_dump[] = {
-	"the allocator writes a list of its chunks to the log, right before or after this"
-	" line; give all of the log to fragsim explain --message. It is not left out with:",
-	"\texport TF_CPP_MIN_LOG_LEVEL=0", NULL,
-}, *const processes[] = {
-	"list the processes, and end those that are not required (a notebook, a process"
-	" of an earlier run):",
-	"\tnvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
-	"each process has a CUDA context of about 0.3 to 0.6 GiB; NCCL, cuDNN, cuBLAS and"
-	" CUDA graphs use memory outside the allocator.", NULL,
-}, *const bfc_pieces[] = {
-	"TensorFlow: let the driver place blocks; set this before it starts:",
-	"\texport TF_GPU_ALLOCATOR=cuda_malloc_async",
-	"JAX: let it have more of the device than the usual three quarters:",
-	"\texport XLA_PYTHON_CLIENT_MEM_FRACTION=.95", NULL,
-}, *const mps_limit[] = {
-	"without its limit PyTorch takes more, at the system's risk:",
-	"\texport PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0", NULL,
-}, *const bfc_limit[] = {
-	"the limit is the allocator's; JAX takes three quarters of the device by default:",
-	"\texport XLA_PYTHON_CLIENT_MEM_FRACTION=.95", NULL,
-};
-
-/* Where only more than a message can tell. */
-static void look_closer(const struct advice *a)
-{
-	if (speaker_of(a->m) == TORCH) {
-		say_all(a, snapshot);
-		return;
-	}
-	if (speaker_of(a->m) == BFC && !a->m->total.there)
-		say_all(a, tensorflow_dump);
-	if (recording_of(a->m))
-		say(a, "record what the program allocates:");
-	put_commands(a->m, "", 4, a->to->f);
-}
-
-static void over_device(const struct advice *a)
-{
-	const uint64_t asked = a->m->said[FRAG_SAID_ASKED].bytes;
-
-	if (asked / ABSURD > a->m->total.bytes)
-		say(a, "a request of this size is usually a mistake: check the shapes of the operation"
-		    " that failed, for example an index or a broadcast.");
-	else
-		say(a, "no setting helps: split the operation that failed (a smaller batch,"
-		    " attention in pieces, a chunked loss), or take a larger device.");
-}
-
-/* A limit that the program has set itself, and that the request may exceed, as far as digits go. */
-static bool own_limit(const struct advice *a)
-{
-	char text[256];
-
-	if (!a->m->over_limit)
-		return false;
-	snprintf(text, sizeof(text), "the program limits itself to %s, whatever the device has:"
-		 " raise that where it calls", SIZE(a->m->said[FRAG_SAID_ALLOWED].bytes));
-	say_all(a, (const char *const[]){
-		text, "\ttorch.cuda.set_per_process_memory_fraction(1.0)", NULL });
-	return true;
-}
-
-static void refused(const struct advice *a)
-{
-	say(a, "free memory was read after the request failed: another process or stream may have"
-	    " released memory since. nvidia-smi -l 1 shows processes that start and end.");
-	say(a, "the program may have its own limit (set_per_process_memory_fraction, MIG, a"
-	    " container, Windows' limit for a process).");
-	look_closer(a);
-}
-
-static void outside(const struct advice *a)
-{
-	if (speaker_of(a->m) == MPS) {
-		say(a, "other users of the GPU in this program hold it: Metal, another framework.");
-		less_memory(a);
-	} else {
-		say_all(a, processes);
-	}
-}
-
-/* The setting that lets pieces join, where the allocator has one. */
-static void fragmentation(const struct advice *a)
-{
-	switch (speaker_of(a->m)) {
-	case TORCH:
-		say_all(a, a->m->accelerator == FRAG_XPU ? xpu_expandable : expandable);
-		break;
-	case OLD_TORCH:
-		say_all(a, a->m->accelerator == FRAG_NPU ? npu_split : old_expandable);
-		break;
-	case BFC:
-		say_all(a, bfc_pieces);
-		break;
-	case RMM:
-		say(a, "give the pool its largest size from the start: segments that were reserved"
-		    " separately never merge.");
-		break;
-	case ASYNC:
-	case MPS:
-	case OTHER:
-	case VLLM:
-	case SGLANG:
-	case LLAMA:
-	case OLLAMA:
-		say(a, "release cached memory before the request that fails.");
-		break;
-	}
-	look_closer(a);
-}
-
-static void capacity(const struct advice *a)
-{
-	less_memory(a);
-	if (speaker_of(a->m) == MPS)
-		say_all(a, mps_limit);
-	else if (speaker_of(a->m) == BFC && a->m->total.there)
-		say_all(a, bfc_limit);
-	look_closer(a);
-}
-
-/* Least is said where nothing helps. */
-static void print_advice(const struct frag_message *m, const struct frag_text_style *to)
-{
-	const struct advice a = { .m = m, .to = to };
-
-	if (frag_message_is_budget(m)) {
-		char text[512];
-
-		snprintf(text, sizeof(text), "%s%s.", limit_step(m), server_step(m));
-		if (m->verdict == FRAG_SHORT_OUTSIDE)
-			outside(&a);
-		say(&a, m->verdict == FRAG_SHORT_CAPACITY ? server_step(m) : text);
-		look_closer(&a);
-		return;
-	}
-	if (m->verdict != FRAG_SHORT_OVER_DEVICE && own_limit(&a)
-	    && m->verdict == FRAG_SHORT_REFUSED)
-		return;
-	switch (m->verdict) {
-	case FRAG_SHORT_OVER_DEVICE:
-		over_device(&a);
-		break;
-	case FRAG_SHORT_REFUSED:
-		refused(&a);
-		break;
-	case FRAG_SHORT_OUTSIDE:
-		outside(&a);
-		break;
-	case FRAG_SHORT_TIGHT:
-		less_memory(&a);
-		fragmentation(&a);
-		break;
-	case FRAG_SHORT_FRAGMENTATION:
-		fragmentation(&a);
-		break;
-	case FRAG_SHORT_CAPACITY:
-		capacity(&a);
-		break;
-	case FRAG_SHORT_UNKNOWN:
-		look_closer(&a);
-		break;
-	}
-}
-
-#define WHOLE_MAX 3             /* groups that are all shown whole */
-#define ROWS_MAX 20             /* of the table of more of them */
 #define GPUS_ROOM 256
 #define SENTENCE_ROOM 1024
 
@@ -461,8 +224,6 @@ static void print_figures(const struct frag_message *m, FILE *f)
 		  : &m->said[FRAG_SAID_KV_FREE], "left for it" },
 		{ "kept", &m->said[FRAG_SAID_NONRELEASABLE],
 		  "non-releasable: unallocated, in segments with live blocks" },
-		{ "processes", &m->said[FRAG_SAID_OTHERS],
-		  "in use by processes that the message names" },
 	};
 
 	if (m->said[FRAG_SAID_POOLS].there)
@@ -494,7 +255,7 @@ static void add_missing(const struct frag_message *m, struct frag_words *w)
 	for (int i = 0; missing[i]; i++)
 		for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
 			if (strcmp(missing[i], texts[k].name) == 0)
-				frag_add(w, "%s%s", !i ? "; the log does not contain "
+				frag_add(w, "%s%s", !i ? "; not read: "
 					 : missing[i + 1] ? ", " : " and ", texts[k].text);
 }
 
@@ -522,6 +283,19 @@ static void budget_sentence(const struct frag_message *m, struct frag_words *w)
 	add_missing(m, w);
 }
 
+/* Of programs whose words decide. */
+static void means_sentence(const struct frag_message *m, struct frag_words *w)
+{
+	const struct frag_message_value *asked = &m->said[FRAG_SAID_ASKED];
+	const struct frag_message_value *allowed = &m->said[FRAG_SAID_ALLOWED];
+
+	if (asked->there)
+		frag_add(w, "%s (%" PRIu64 " bytes) requested", SIZE(asked->bytes), asked->bytes);
+	if (asked->there && allowed->there)
+		frag_add(w, ", %s (%" PRIu64 " bytes) at most", SIZE(allowed->bytes), allowed->bytes);
+	frag_add(w, "%s%s", asked->there ? ": " : "", frag_speakers[m->wording].means);
+}
+
 /* The numbers behind the verdict. */
 static void sentence(const struct frag_message *m, struct frag_words *w)
 {
@@ -534,6 +308,17 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		budget_sentence(m, w);
 		return;
 	}
+	if (frag_speakers[m->wording].means) {
+		means_sentence(m, w);
+		return;
+	}
+	if (m->wording == FRAG_WORDING_VLLM_TOKENS) {
+		frag_add(w, "%" PRIu64 " tokens of the longest sequence, and the KV cache holds %" PRIu64,
+			 m->said[FRAG_SAID_WANTED].bytes, m->said[FRAG_SAID_TOKENS].bytes);
+		if (m->said[FRAG_SAID_KV_FREE].there)
+			frag_add(w, " in %s", SIZE(m->said[FRAG_SAID_KV_FREE].bytes));
+		return;
+	}
 	if (m->said[FRAG_SAID_ASKED].there)
 		frag_add(w, "%s requested", SIZE(asked));
 	else
@@ -543,7 +328,13 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		frag_add(w, ", %s in total", SIZE(m->total.bytes));
 		break;
 	case FRAG_SHORT_REFUSED:
-		frag_add(w, ", %s free on the device (%s more)", free, SIZE(m->free.bytes - asked));
+		frag_add(w, ", refused with %s free on the device (%s more)", free,
+			 SIZE(m->free.bytes - asked));
+		if (m->unallocated.there && m->wording <= FRAG_WORDING_SENTENCES)
+			frag_add(w, "; this is not fragmentation: %s %s unallocated",
+				 SIZE(m->unallocated.bytes), m->unallocated.bytes ? "are" : "is");
+		else
+			frag_add(w, "; this is not fragmentation");
 		break;
 	case FRAG_SHORT_OUTSIDE:
 		frag_add(w, ", %s free in total", all);
@@ -552,21 +343,49 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		frag_add(w, ", %s outside the allocator", SIZE(m->outside.bytes));
 		break;
 	case FRAG_SHORT_CAPACITY:
-		if (!m->free.there || !m->unallocated.there)
+		if (m->wording == FRAG_WORDING_TENSORRT && !m->said[FRAG_SAID_ASKED].there)
+			frag_add(w, ", %s of %s were left for the KV cache",
+				 SIZE(m->said[FRAG_SAID_FREE].bytes), SIZE(m->total.bytes));
+		else if (!m->free.there || !m->unallocated.there)
 			frag_add(w, ", more than the allocated bytes leave");
 		else
 			frag_add(w, ", %s free in total (%s short)", all, SIZE(apart));
 		break;
 	case FRAG_SHORT_TIGHT:
 	case FRAG_SHORT_FRAGMENTATION:
+		if (m->said[FRAG_SAID_CONTIGUOUS].there) {
+			frag_add(w, ", %s free, largest contiguous part %s", free,
+				 SIZE(m->said[FRAG_SAID_CONTIGUOUS].bytes));
+			break;
+		}
 		frag_add(w, ", %s free in total, %s (%.1f%%) would remain", all, SIZE(apart),
 			 100 * (double)apart / (double)m->total.bytes);
+		if (m->verdict == FRAG_SHORT_TIGHT)
+			frag_add(w, "; perhaps capacity, which only a snapshot decides");
 		break;
 	case FRAG_SHORT_UNKNOWN:
 		if (m->free.there)
 			frag_add(w, ", %s free on the %s", free,
 				 m->wording == FRAG_WORDING_OLLAMA ? "host" : "device");
 		add_missing(m, w);
+		break;
+	case FRAG_SHORT_CONTRADICTION:
+		frag_add(w, "; the values contradict each other: %s in total, %s free, %s allocated",
+			 SIZE(m->total.bytes), SIZE(m->said[FRAG_SAID_FREE].there ? m->free.bytes : 0),
+			 SIZE(m->allocated.bytes));
+		if (m->said[FRAG_SAID_OUTSIDE].there)
+			frag_add(w, ", %s by others", SIZE(m->outside.bytes));
+		break;
+	case FRAG_SHORT_LIMIT:
+		if (m->said[FRAG_SAID_ALLOWED].there)
+			frag_add(w, ", this process may use %s", SIZE(m->said[FRAG_SAID_ALLOWED].bytes));
+		if (m->reserved.there)
+			frag_add(w, " and has reserved %s", SIZE(m->reserved.bytes));
+		if (m->free.there)
+			frag_add(w, "; %s free on the device", free);
+		break;
+	case FRAG_SHORT_NOT_DEVICE_MEMORY:
+	case FRAG_SHORT_VERDICTS:
 		break;
 	}
 }
@@ -578,10 +397,7 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 
 	for (int i = 0; i < FRAG_SHORTAGES; i++)
 		if (m->possible >> i & 1 && (int)m->verdict != i)
-			frag_add_item(&w, "; or: ", "%s", frag_message_is_budget(m)
-				      ? frag_oom_cause_name(frag_message_cause_of(
-						m, (enum frag_oom_verdict)i))
-				      : verdict_text((enum frag_oom_verdict)i));
+			frag_add_item(&w, "; or: ", "%s", verdict_text((enum frag_oom_verdict)i));
 	if (m->precision)
 		fprintf(to->f, "  %-12s each value is off by %s at most%s\n", "rounding",
 			SIZE(m->precision), w.used ? ", so this is possible, too:"
@@ -589,79 +405,19 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 	frag_put_wrapped(to, m->precision ? "               " : "  possible     ", w.text);
 }
 
-static const char *setting_of(const struct frag_message *m)
-{
-	static const char *const settings[OTHER + 1] = {
-		[TORCH] = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-		[OLD_TORCH] = "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512",
-		[BFC] = "TF_GPU_ALLOCATOR=cuda_malloc_async",
-	};
-
-	/* PyTorch 1.10 to 2.0 have one; before that there is no setting */
-	if ((m->verdict != FRAG_SHORT_FRAGMENTATION && m->verdict != FRAG_SHORT_TIGHT)
-	    || m->wording == FRAG_WORDING_CACHED)
-		return NULL;
-	return settings[speaker_of(m)];
-}
-
-/* What to do where no setting is known to help. */
-static const char *step_of(const struct frag_message *m)
-{
-	static const char *const steps[FRAG_CAUSE_UNKNOWN + 1] = {
-		[FRAG_CAUSE_TOO_LARGE] = "split the operation that failed, or use a larger device;"
-					 " no setting helps",
-		[FRAG_CAUSE_OUTSIDE] = "list other processes: nvidia-smi --query-compute-apps=pid,"
-				       "process_name,used_memory --format=csv",
-		[FRAG_CAUSE_LIMIT] = "raise the program's own limit:"
-				     " torch.cuda.set_per_process_memory_fraction(1.0)",
-		[FRAG_CAUSE_TRANSIENT] = "look for other processes that come and go, and for a"
-					 " limit of the program",
-	};
-	const char *step = steps[frag_message_cause(m)];
-
-	if (frag_message_cause(m) != FRAG_CAUSE_OUTSIDE
-	    && frag_message_cause(m) != FRAG_CAUSE_TOO_LARGE && server_step(m))
-		step = server_step(m);
-	return step ? step : "reduce the peak: smaller batch, shorter sequences, activation"
-			     " checkpointing, lower precision";
-}
-
-/*
- * Prints the setting that a server estimates, or the largest hundredth of the device that is free.
- * Returns false if there is none.
- */
-static bool print_server_setting(const struct frag_message *m, const struct frag_text_style *to)
-{
-	const struct frag_message_value *tokens = &m->said[FRAG_SAID_TOKENS];
-	char text[64] = "";
-
-	if (tokens->there)
-		frag_snprintf(text, sizeof(text), "--max-model-len %" PRIu64, tokens->bytes);
-	else if (m->wording == FRAG_WORDING_VLLM_START && m->free.bytes > m->free.error)
-		frag_snprintf(text, sizeof(text), "--gpu-memory-utilization 0.%02" PRIu64,
-			      100 * (m->free.bytes - m->free.error)
-			      / (m->total.bytes + m->total.error + 1));
-	if (!*text || strcmp(text, "--gpu-memory-utilization 0.00") == 0)
-		return false;
-	fprintf(to->f, "  %-10s%s%s%s (%s)\n", "set", frag_ink(to, INK_BOLD), text,
-		frag_ink(to, INK_PLAIN), tokens->there ? "vLLM's estimate"
-		: "what is free; less is left for the KV cache");
-	return true;
-}
-
 /* Prints the uses of memory in the log, and the memory resource of RMM. */
 static void print_parts(const struct frag_message *m, const struct frag_text_style *to)
 {
+#define PART(which, name) [FRAG_SAID_##which] = (name),
+	static const char *const names[] = { FRAG_MESSAGE_PARTS(PART) };
+#undef PART
 	struct frag_words w = WORDS(512);
 
-	for (int i = 0; i < FRAG_MESSAGE_PARTS; i++) {
-		const struct frag_message_value *part = &m->said[FRAG_SAID_PARAMETERS + i];
-		const bool cache = i == FRAG_SAID_KV_CACHE - FRAG_SAID_PARAMETERS;
-
-		if (part->there)
-			frag_add_item(&w, ", ", "%s %s", cache ? "KV cache" : frag_part_name(i),
-				      SIZE(part->bytes));
-	}
+	for (int i = FRAG_SAID_PARAMETERS; i < FRAG_SAID_ALL; i++)
+		if (m->said[i].there)
+			frag_add_item(&w, ", ", "%s %s",
+				      i == FRAG_SAID_KV_CACHE ? "KV cache" : names[i],
+				      SIZE(m->said[i].bytes));
 	if (w.used && frag_message_is_budget(m) && m->outside.there)
 		frag_add_item(&w, ", ", "outside PyTorch %s", SIZE(m->outside.bytes));
 	if (w.used)
@@ -692,23 +448,95 @@ static void print_device_row(const struct frag_message *m, const struct frag_tex
 	frag_put_row(to, "device", "%s", w.text);
 }
 
-/* Line 2 is the setting, never wrapped; each other line has one pair of numbers. */
+#define SHOWN_ADVICE 3          /* rows of it without -v */
+
+/* Line 2 is the setting, never wrapped. */
+static void print_advice_rows(const struct frag_message_group *group, const struct frag_text_style *to)
+{
+	struct frag_advice a;
+	uint32_t set = 0, shown = 0;
+
+	while (frag_advice_at(group, set, &a) && !*a.set)
+		set++;
+	if (frag_advice_at(group, set, &a)) {
+		fprintf(to->f, "  %-10s%s%s%s (not simulated)\n", "set", frag_ink(to, INK_BOLD), a.set,
+			frag_ink(to, INK_PLAIN));
+		shown++;
+	}
+	for (uint32_t i = 0; shown < SHOWN_ADVICE && frag_advice_at(group, i, &a); i++)
+		if (i != set || strstr(a.set, "set_per_process")) {
+			frag_put_row(to, shown ? "or" : "next", "%s", a.text);
+			shown++;
+		}
+}
+
+/* The number of them, their ranks, and the extremes. */
+static void print_count_row(const struct frag_message_group *group, const struct frag_text_style *to)
+{
+	const uint64_t ranks = group->ranks ? group->ranks : group->gpus;
+	struct frag_words w = WORDS(GPUS_ROOM + 256);
+	char buf[GPUS_ROOM];
+
+	if (group->count < 2)
+		return;
+	frag_add(&w, "%" PRIu64 " messages", group->count);
+	if (ranks)
+		frag_add(&w, ", %s %s", group->ranks ? "ranks" : "GPU", gpus_text(ranks, buf));
+	if (group->most)
+		frag_add(&w, ", %s to %s requested", SIZE(group->least), SIZE(group->most));
+	frag_add(&w, "; the first is line %" PRIu64, group->first.line);
+	if (group->first.rank != FRAG_NO_GPU)
+		frag_add(&w, " (rank %" PRIu32 ")", group->first.rank);
+	if (group->worst.line != group->first.line)
+		frag_add(&w, ", the worst line %" PRIu64, group->worst.line);
+	frag_put_row(to, "count", "%s", w.text);
+}
+
+static void print_process_row(const struct frag_message *m, const struct frag_text_style *to)
+{
+	if (m->said[FRAG_SAID_OTHERS].there)
+		frag_put_row(to, "processes", "%s in use by processes that the message names",
+			     SIZE(m->said[FRAG_SAID_OTHERS].bytes));
+	for (uint32_t i = 0; i < m->process_count; i++)
+		frag_put_row(to, "", "process %" PRIu64 " has %s", m->processes[i].id,
+			     SIZE(m->processes[i].bytes));
+	if (m->said[FRAG_SAID_POOLS].there)
+		frag_put_row(to, "pools", "%s of the allocated bytes in private pools (CUDA graphs)",
+			     SIZE(m->said[FRAG_SAID_POOLS].bytes));
+}
+
+/* What the text around the message says. */
+static void print_around_row(const struct frag_message_group *group, const struct frag_text_style *to)
+{
+	const struct frag_surroundings *s = group->around;
+	const struct frag_message *m = &group->first;
+	struct frag_words w = WORDS(512);
+
+	if (s->framework)
+		frag_add_item(&w, ", ", "%s", frag_framework_names[s->framework - 1]);
+	if (*s->version)
+		frag_add_item(&w, ", ", "version %s", s->version);
+	if (s->system)
+		frag_add_item(&w, ", ", "%s", frag_system_names[s->system - 1]);
+	if (m->phase)
+		frag_add_item(&w, ", ", "phase %s", frag_phase_names[m->phase - 1]);
+	for (uint32_t i = 0; i < s->setting_count; i++)
+		frag_add_item(&w, ", ", "%s %s", s->settings[i].key, s->settings[i].value);
+	if (w.used)
+		frag_put_row(to, "around", "%s", w.text);
+	if (s->went_on > m->line)
+		frag_put_row(to, "survived", "the program caught it and went on (line %" PRIu64 ")",
+			     s->went_on);
+}
+
 static void print_block(const struct frag_message_group *group, const struct frag_text_style *to)
 {
 	const struct frag_message *m = &group->first;
-	const char *setting = setting_of(m);
-	const bool served = print_server_setting(m, to);
 	char gpus[GPUS_ROOM];
 	struct frag_words w = WORDS(GPUS_ROOM + 128);
 
-	if (setting)
-		fprintf(to->f, "  %-10s%s%s%s (not simulated)\n", "set", frag_ink(to, INK_BOLD),
-			FOR_DEVICE(m, setting), frag_ink(to, INK_PLAIN));
-	else
-		frag_put_row(to, served ? "or" : "next", "%s%s",
-			     frag_message_is_budget(m) && m->verdict != FRAG_SHORT_CAPACITY
-			     && m->verdict != FRAG_SHORT_OUTSIDE ? limit_step(m) : "",
-			     FOR_DEVICE(m, step_of(m)));
+	print_advice_rows(group, to);
+	print_count_row(group, to);
 	print_device_row(m, to);
 	print_parts(m, to);
 	if (m->allocated.there && m->wording != FRAG_WORDING_VLLM_START)
@@ -716,35 +544,45 @@ static void print_block(const struct frag_message_group *group, const struct fra
 			     m->unallocated.there ? ", " : "",
 			     m->unallocated.there ? SIZE(m->unallocated.bytes) : "",
 			     m->unallocated.there ? " reserved but unallocated" : "");
+	print_process_row(m, to);
 	if (m->said[FRAG_SAID_NONRELEASABLE].there)
 		frag_put_row(to, "", "%s of it non-releasable: in segments with live blocks",
 			     SIZE(m->said[FRAG_SAID_NONRELEASABLE].bytes));
-	if (setting)
-		frag_put_row(to, "or", "%s", step_of(m));
-	if (m->total.there && m->allocated.bytes > m->total.bytes)
+	if (m->total.there && m->allocated.bytes > m->total.bytes && m->wording <= FRAG_WORDING_SENTENCES)
 		frag_put_row(to, "paging", "more is allocated than the device has: its driver pages"
 			     " to the host (Windows, \"sysmem fallback\"), slowly");
+	print_around_row(group, to);
 	put_commands(m, "record", 10, to->f);
 	if (group->gpus)
 		frag_add(&w, ", GPU %s", gpus_text(group->gpus, gpus));
-	if (group->count > 1)
-		frag_add(&w, ", %" PRIu64 " times", group->count);
 	frag_put_row(to, "message", "line %" PRIu64 ", %s%s", m->line,
-		     m->accelerator == FRAG_NPU ? "torch_npu" : frag_wordings[m->wording].text,
-		     w.text);
+		     m->accelerator == FRAG_NPU ? "torch_npu" : frag_speakers[m->wording].text, w.text);
 }
 
-/* above: the line of the message whose advice is this one's, too; 0: there is none. */
+/* All advice, with the lines to paste. */
+static void print_advice(const struct frag_message_group *group, const struct frag_text_style *to)
+{
+	struct frag_advice a;
+	bool variable;
+
+	for (uint32_t i = 0; frag_advice_at(group, i, &a); i++) {
+		frag_put_wrapped(to, "  - ", a.text);
+		/* calls and flags are no variables */
+		variable = a.set[strcspn(a.set, "(")] == '\0' && *a.set != '-';
+		if (*a.set)
+			fprintf(to->f, "      %s%s\n", variable ? "export " : "", a.set);
+	}
+}
+
 static void print_group(const struct frag_message_group *group, const struct frag_text_style *to,
-			uint64_t above, bool verbose)
+			bool verbose)
 {
 	const struct frag_message *m = &group->first;
 	const bool mild = m->verdict == FRAG_SHORT_FRAGMENTATION
 			  || m->verdict == FRAG_SHORT_REFUSED;
 	struct frag_words w = WORDS(SENTENCE_ROOM + 128);
 
-	frag_add(&w, "%s%s%s: ", frag_ink(to, mild ? INK_YELLOW : INK_RED),
-		 frag_message_cause(m) == FRAG_CAUSE_LIMIT ? "limit" : verdict_text(m->verdict),
+	frag_add(&w, "%s%s%s: ", frag_ink(to, mild ? INK_YELLOW : INK_RED), verdict_text(m->verdict),
 		 frag_ink(to, INK_PLAIN));
 	sentence(m, &w);
 	frag_put_wrapped(to, "", w.text);
@@ -754,60 +592,31 @@ static void print_group(const struct frag_message_group *group, const struct fra
 	putc('\n', to->f);
 	print_figures(m, to->f);
 	print_possible(m, to);
-	if (above)
-		fprintf(to->f, "  - what to do: as of line %" PRIu64 "\n", above);
-	else
-		print_advice(m, to);
+	print_advice(group, to);
 }
 
-static void message_text_print_table(const struct frag_message_groups *groups, FILE *f)
+static void print_accounts(const struct frag_accounts *accounts, const struct frag_text_style *to)
 {
-	const uint32_t rows = groups->count < ROWS_MAX ? groups->count : ROWS_MAX;
-	char gpus[GPUS_ROOM];
-
-	fprintf(f, "%7s %9s %11s %11s  %-14s %s\n", "times", "line", "requested", "free", "verdict",
-		"GPU");
-	for (uint32_t i = 0; i < rows; i++) {
-		const struct frag_message_group *group = &groups->groups[i];
-		const struct frag_message *m = &group->first;
-
-		fprintf(f, "%7" PRIu64 " %9" PRIu64 " %11s %11s  %-14s %s\n", group->count, m->line,
-			m->said[FRAG_SAID_ASKED].there ? SIZE(m->said[FRAG_SAID_ASKED].bytes) : "-",
-			m->free.there ? SIZE(m->free.bytes) : "-",
-			frag_oom_cause_name(frag_message_cause(m)),
-			group->gpus ? gpus_text(group->gpus, gpus) : "-");
-	}
-	if (groups->count > rows)
-		fprintf(f, "  and %" PRIu32 " others\n", groups->count - rows);
-	if (groups->others)
-		fprintf(f, "  and %" PRIu64 " messages more, each with other values\n",
-			groups->others);
+	for (uint32_t i = 0; i < accounts->count; i++)
+		if (accounts->of[i].bytes || !strchr(accounts->of[i].who, ':'))
+			fprintf(to->f, "  %11s  %s\n", SIZE(accounts->of[i].bytes), accounts->of[i].who);
 }
 
-/* All of a few; of more a table, and the first of each verdict. */
+/* One block for each program and verdict. */
 void frag_report_messages(const struct frag_message_groups *groups,
 			  const struct frag_text_style *style, bool verbose, FILE *f)
 {
 	const struct frag_text_style to = {
 		.f = f, .colour = style->colour, .columns = style->columns,
 	};
-	uint64_t shown[FRAG_CAUSE_UNKNOWN + 1][2] = { { 0 } };     /* lines; 0: none yet */
 
-	if (groups->messages > 1)
-		fprintf(f, "%" PRIu64 " messages, %s%" PRIu32 " different\n", groups->messages,
-			groups->others ? "more than " : "", groups->count);
 	if (groups->count > 1)
-		message_text_print_table(groups, f);
+		fprintf(f, "%" PRIu64 " messages, %" PRIu32 " different verdicts or programs\n",
+			groups->messages, groups->count);
 	for (uint32_t i = 0; i < groups->count; i++) {
-		const struct frag_message *m = &groups->groups[i].first;
-		uint64_t *above = &shown[frag_message_cause(m)][m->verdict == FRAG_SHORT_TIGHT];
-
-		if (groups->count > WHOLE_MAX && *above)
-			continue;
-		if (groups->messages > 1)
+		if (groups->count > 1)
 			putc('\n', f);
-		print_group(&groups->groups[i], &to, *above, verbose);
-		if (!*above)
-			*above = m->line;
+		print_group(&groups->groups[i], &to, verbose);
 	}
+	print_accounts(&groups->accounts, &to);
 }

@@ -253,22 +253,11 @@ static void put_failed(const struct frag_page_trace *t, const struct frag_result
 				      "lower bound: no smaller device fits", f);
 }
 
-/* The settings that were simulated in vain. */
-static void put_vain_settings(const struct frag_result *run, FILE *f)
+/* How many settings were simulated in vain. */
+static void put_vain_settings(const struct frag_diagnosis *a, FILE *f)
 {
-	const char *between = "<div class=\"row\">  set       none fits of ";
-	struct frag_error unused;
-
-	for (uint32_t i = 0; i < FRAG_FIXES; i++) {
-		struct frag_choice choice = run->choice;
-
-		if (frag_choice_settings(&choice, frag_fixes[i], &unused)
-		    || memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
-			continue;
-		fprintf(f, "%s%s", between, frag_fixes[i]);
-		between = ", ";
-	}
-	fputs(" (simulated)</div>", f);
+	fprintf(f, "<div class=\"row\">  set       none of %" PRIu32 " other settings fits"
+		" (simulated)</div>", a->fixes);
 }
 
 /* The three numbers of a single run; after an OOM, those of the first one. */
@@ -297,7 +286,7 @@ static void put_main_facts(const struct frag_page_trace *t, FILE *f)
 	}
 	fputs("</div>", f);
 	if (run->oom_count && a && a->fixes && !a->fix.found)
-		put_vain_settings(run, f);
+		put_vain_settings(a, f);
 }
 
 static void print_panels(const struct frag_page_trace *t, FILE *f)

@@ -2,7 +2,6 @@
 #include "answers/plan_answer.h"
 
 #include "answers/answers.h"
-#include "answers/append.h"
 
 struct frag_plan_setting {
 	char name[FRAG_FIT_NAME_ROOM];
@@ -343,70 +342,6 @@ static const struct frag_field row_fields[] = {
 	  "smallest_above_plan_pct", "over the plan", FRAG_THERE_IF(plan_setting, has_smallest) },
 	{ 0 },
 }, rows[] = { { NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = row_fields, .each = plan_row_at }, { 0 } };
-
-/* Bytes of a buffer's line except its id and pool. */
-#define LINE_ROOM 320
-
-/* A word, which is a separator or a key, and a number. */
-static char *put_number(char *p, const char *text, uint64_t value)
-{
-	return frag_put_u64(put_word(p, text), value);
-}
-
-static size_t id_room(const struct frag_handle *id)
-{
-	return id->text ? (size_t)id->number * 6 + 2 : FRAG_NUMBER_ROOM;
-}
-
-/* A line each, written as it comes: there may be a million, which no document is to hold. */
-static void put_buffer(struct frag_outfile *out, const struct frag_plan *plan, uint32_t i, bool csv)
-{
-	const struct frag_buffer *b = &plan->buffers[i];
-	const struct frag_space_plan *s = &plan->spaces[b->space];
-	char *p = frag_outfile_room(out, LINE_ROOM + id_room(&b->id) + strlen(s->pool_name));
-
-	if (!p)
-		return;
-	if (!csv)
-		p = put_handle_json(put_word(p, i ? ",\n{\"id\":" : "\n{\"id\":"), &b->id);
-	else if (b->id.text)
-		p = frag_put_csv(p, b->id.text, (size_t)b->id.number);
-	else
-		p = frag_put_u64(p, b->id.number);
-	p = put_number(p, csv ? "," : ",\"step\":", b->birth);
-	p = put_number(p, csv ? "," : ",\"end\":", b->end);
-	p = put_number(p, csv ? "," : ",\"size\":", b->size);
-	p = put_number(p, csv ? "," : ",\"offset\":", b->offset);
-	if (!csv)
-		p = put_word(put_word(p, ",\"pool\":"), s->pool_name);
-	if (!csv)
-		p = put_number(p, ",\"device\":", s->device);
-	frag_outfile_used(out, put_word(p, csv ? "\n" : b->carried ? ",\"carried\":true}" : "}"));
-}
-
-/* The CSV is as google/minimalloc writes its own; a text id is quoted where it must be. */
-int frag_plan_write(const struct frag_plan *plan, bool csv, struct frag_outfile *out,
-		    struct frag_error *err)
-{
-	char *p = frag_outfile_room(out, LINE_ROOM);
-
-	if (!p)
-		return frag_outfile_status(out, err);
-	if (csv)
-		p = put_word(p, "id,lower,upper,size,offset\n");
-	else
-		p += snprintf(p, LINE_ROOM, "{\"format\":\"fragsim-plan\",\"version\":1,"
-			      "\"content\":\"%016" PRIx64 "\",\"align\":%" PRIu64 ",\"bound\":%"
-			      PRIu64 ",\"height\":%" PRIu64 ",\"complete\":%s", plan->content,
-			      plan->align, plan->bound, plan->height, plan->complete ? "true" : "false");
-	if (!csv && plan->periods)
-		p = put_number(p, ",\"periods\":", plan->periods);
-	frag_outfile_used(out, put_word(p, csv ? "" : ",\"buffers\":["));
-	for (uint32_t i = 0; i < plan->count; i++)
-		put_buffer(out, plan, i, csv);
-	frag_outfile_write(out, "\n]}\n", csv ? 0 : 4);
-	return frag_outfile_finish(out, err);
-}
 
 /* The distance of the height from what is proven. */
 struct frag_verdict_view {

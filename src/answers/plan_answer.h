@@ -23,4 +23,4 @@ struct frag_plan_answer {
 };
 
 extern const struct frag_format *const frag_plan_formats[];
-extern const struct frag_document_type frag_placement_document;
+extern const struct frag_document_type frag_placement_document, frag_plan_document;

@@ -315,12 +315,13 @@ struct frag_ranks_row {
 static bool ranks_row_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_ranks_answer *a = of;
-	const struct frag_ranked *row = &a->ranking->rows[i];
+	const struct frag_ranked *row;
 	struct frag_ranks_row *to = element;
 	struct frag_words words = FRAG_WORDS(to->apart_words), list = FRAG_WORDS(to->apart_list);
 
 	if (i == a->ranking->count)
 		return false;
+	row = &a->ranking->rows[i];
 	to->row = row;
 	to->oom = row->ooms ? row : NULL;
 	to->trace = &a->traces[row->source];

@@ -175,11 +175,12 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 		fprintf(t->f, "%" PRIu64, v.u);
 		return;
 	case FRAG_TYPE_BYTES:
+	case FRAG_TYPE_SUM:
 	case FRAG_TYPE_CAPACITY:
 		if (t->csv)
 			fprintf(t->f, "%" PRIu64, v.u);
 		else
-			fputs(row->type == FRAG_TYPE_BYTES ? SIZE(v.u) : CAPACITY(v.u), t->f);
+			fputs(row->type == FRAG_TYPE_CAPACITY ? CAPACITY(v.u) : SIZE(v.u), t->f);
 		return;
 	case FRAG_TYPE_INTEGER:
 		fprintf(t->f, "%" PRId64, v.i);
@@ -189,6 +190,7 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 		return;
 	case FRAG_TYPE_NUMBER:
 	case FRAG_TYPE_CHANGE:
+	case FRAG_TYPE_PERCENT:
 		frag_fprintf(t->f, t->csv ? "%.4f" : row->type == FRAG_TYPE_CHANGE ? "%+.2f %%"
 			     : "%.2f", v.d);
 		return;
@@ -203,11 +205,15 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 	case FRAG_TYPE_NUMBER_JSON:
 	case FRAG_TYPE_ID:
 	case FRAG_TYPE_CONTENT:
+	case FRAG_TYPE_HEX:
 	case FRAG_TYPE_OBJECT:
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
 	case FRAG_TYPE_FRAMES:
+	case FRAG_TYPE_SIZE:
+	case FRAG_TYPE_VALUE:
 	case FRAG_TYPE_RANGE:
+	case FRAG_TYPE_VALUES:
 	case FRAG_TYPE_MEMBERS:
 	case FRAG_TYPE_END:
 		break;

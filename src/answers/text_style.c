@@ -60,8 +60,12 @@ void frag_put_evidence(const struct frag_text_style *to, const struct frag_choic
 void frag_put_setting(const struct frag_text_style *to, const struct frag_choice *choice,
 		      const char *conf, const char *note)
 {
-	fprintf(to->f, "  %-10s%s%s=%s%s%s\n", "set", frag_ink(to, INK_BOLD),
-		frag_device_words(choice->accelerator)->variable, conf, frag_ink(to, INK_PLAIN), note);
+	const char *variable = frag_device_words(choice->accelerator)->variable;
+	const size_t columns = 12 + strlen(variable) + 1 + strlen(conf) + strlen(note);
+	const bool below = to->columns > 0 && columns > (size_t)to->columns && *note;
+
+	fprintf(to->f, "  %-10s%s%s=%s%s%s%s\n", "set", frag_ink(to, INK_BOLD), variable, conf,
+		frag_ink(to, INK_PLAIN), below ? "\n           " : "", note);
 }
 
 void frag_put_name(const char *name, int width, int indent, FILE *f)

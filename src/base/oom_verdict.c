@@ -10,6 +10,8 @@ const char *const frag_oom_cause_names[] = {
 	[FRAG_CAUSE_CAPACITY] = "capacity", [FRAG_CAUSE_TRANSIENT] = "transient",
 	[FRAG_CAUSE_LIMIT] = "limit", [FRAG_CAUSE_PENDING] = "pending",
 	[FRAG_CAUSE_FRAGMENTATION] = "fragmentation", [FRAG_CAUSE_OUTSIDE] = "outside",
+	[FRAG_CAUSE_REFUSED] = "refused", [FRAG_CAUSE_CONTRADICTION] = "contradiction",
+	[FRAG_CAUSE_NOT_DEVICE_MEMORY] = "not_device_memory",
 	[FRAG_CAUSE_UNKNOWN] = "unknown", NULL,
 };
 

@@ -17,14 +17,27 @@ enum frag_oom_cause {
 	FRAG_CAUSE_PENDING,             /* freed blocks that a stream still uses would suffice */
 	FRAG_CAUSE_FRAGMENTATION,
 	FRAG_CAUSE_OUTSIDE,             /* of a message: memory outside the allocator */
+	/* of a message: */
+	FRAG_CAUSE_REFUSED,             /* the device refused it, although more was free */
+	FRAG_CAUSE_CONTRADICTION,       /* its values cannot hold together */
+	FRAG_CAUSE_NOT_DEVICE_MEMORY,
 	FRAG_CAUSE_UNKNOWN,             /* of a message: too few values */
 };
+
+/* Is it by how much is allocated, or nothing? Then no other place of the blocks could help. */
+static inline bool frag_oom_is_size(enum frag_oom_cause cause)
+{
+	return cause <= FRAG_CAUSE_CAPACITY;
+}
 
 /* "request_too_large", ...; NULL for FRAG_CAUSE_NONE. */
 const char *frag_oom_cause_name(enum frag_oom_cause cause);
 /* All of them, by cause, ended by NULL; and the bit of one in a set of those from the second on. */
 extern const char *const frag_oom_cause_names[];
 #define FRAG_CAUSE_BIT(cause) (UINT64_C(1) << (FRAG_CAUSE_##cause - 1))
+/* Those that a message alone has. */
+#define FRAG_CAUSES_OF_MESSAGES (FRAG_CAUSE_BIT(REFUSED) | FRAG_CAUSE_BIT(CONTRADICTION)          \
+				 | FRAG_CAUSE_BIT(NOT_DEVICE_MEMORY))
 
 /* Bytes at the failure; signed, because a rounded message can contradict itself. */
 struct frag_oom_facts {

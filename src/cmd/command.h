@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "fragsim/error.h"
 
@@ -127,9 +128,11 @@ struct frag_refusal {
 	const char *words;
 };
 
-/* What a command is for: the groups that help and completion show, in this order. */
+/* What a command is for: the groups that help and completion show, in this order; then the others. */
 enum frag_cmd_group {
-	FRAG_GROUP_FAILURE, FRAG_GROUP_SIZE, FRAG_GROUP_HOLDERS, FRAG_GROUP_CI, FRAG_GROUP_OTHER, FRAG_GROUPS
+	FRAG_GROUP_FAILURE, FRAG_GROUP_SIZE, FRAG_GROUP_HOLDERS, FRAG_GROUP_CI, FRAG_GROUP_OTHER, FRAG_GROUPS,
+	FRAG_GROUP_TRACE = FRAG_GROUPS, FRAG_GROUP_LIST,        /* verbs: of trace, of list */
+	FRAG_GROUP_HIDDEN,
 };
 extern const char *const frag_group_names[FRAG_GROUPS];
 
@@ -160,8 +163,9 @@ enum frag_needs {
 };
 
 struct frag_cmd {
-	const char *name;
+	const char *name;       /* of a verb with its command in front: "trace info" */
 	enum frag_cmd_group group;
+	enum frag_cmd_group verbs;      /* its verbs are these commands; 0: it has none */
 	const char *args;       /* for the usage line */
 	const char *summary;    /* one line, no full stop */
 	const struct frag_opt *opts;
@@ -194,9 +198,10 @@ const char *frag_last_given(const struct frag_args *args, const char *const *exc
 
 /* All commands, in the order of `fragsim -h`: along the path of a user, then all others. */
 #define FRAG_COMMANDS(X)                                                                       \
-	X(explain) X(record) X(run) X(fit) X(tune) X(extrapolate) X(what_if) X(leaks) X(ranks) \
-	X(report) X(diff) X(convert) X(merge) X(slice) X(shrink) X(anonymize) X(gen) X(info)   \
-	X(policies) X(cards) X(plan) X(sweep) X(verify) X(replay) X(complete) X(help)
+	X(explain) X(record) X(run) X(fit) X(predict) X(leaks) X(ranks) \
+	X(diff) X(replay) X(plan) X(sweep) X(verify) X(trace) X(list) X(help)                  \
+	X(trace_info) X(trace_convert) X(trace_merge) X(trace_slice) X(trace_shrink)           \
+	X(trace_anonymize) X(trace_gen) X(list_policies) X(list_cards) X(complete)
 #define X(name) extern const struct frag_cmd frag_cmd_##name;
 FRAG_COMMANDS(X)
 #undef X
@@ -204,8 +209,18 @@ FRAG_COMMANDS(X)
 /* The same, ended by NULL. */
 extern const struct frag_cmd *const frag_commands[];
 
-/* The command of that name; NULL and -FRAG_EUSAGE in err where there is none. */
-const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err);
+/*
+ * The command that the words begin with, and in *taken how many of them name it: one, or two of a
+ * verb. A command with verbs is found where no second word is, or an option. NULL and -FRAG_EUSAGE in
+ * err where there is none.
+ */
+const struct frag_cmd *frag_command_find(char *const *words, int count, int *taken, struct frag_error *err);
+
+/* A line for each command of the group: its name, of a verb without its command, and what it does. */
+void frag_commands_print(enum frag_cmd_group group, FILE *f);
+
+/* The name of a verb without its command; of another command the whole name. */
+const char *frag_command_verb(const struct frag_cmd *cmd);
 
 /*
  * Reads the options of argv into own, which has their usual values first, and moves the operands
@@ -234,7 +249,7 @@ int frag_option_set(void *own, const struct frag_opt *o, const char *value, stru
 	{ 0, "device-bytes", "SIZE", (help), .kind = FRAG_OPT_TOTAL, .at = (place),            \
 	  .usual = (without) },                                                                \
 	{ 0, "device", "CARD",                                                                 \
-	  "capacity: a GPU or slice (see fragsim cards), or a size",                           \
+	  "capacity: a GPU or slice (see fragsim list cards), or a size",                           \
 	  .kind = FRAG_OPT_TOTAL, .at = (place), .usual = (without) }
 
 struct frag_support_file {

@@ -171,12 +171,14 @@ static void offer_values(const struct place *at, const struct frag_cmd *cmd,
 		offer_words(at, o->words);
 	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && forms[i]; i++)
 		offer(at, forms[i]->name, "", "");
-	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_convert && runs[i]; i++)
+	for (uint32_t i = 0; strcmp(arg, "FORM") == 0 && cmd == &frag_cmd_trace_convert && runs[i]; i++)
 		offer(at, runs[i]->name, "", runs[i]->summary);
 	for (uint32_t i = 0; strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats
 			     && cmd->formats[i]; i++)
 		offer(at, cmd->formats[i]->name, "", "");
-	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "GRID") == 0
+	if (strcmp(arg, "FORMAT") == 0 && !o->words && cmd->formats)
+		offer(at, "html", "", "");
+	if (strcmp(arg, "FILE") == 0 || strcmp(arg, "TRACE") == 0 || strcmp(arg, "WHICH") == 0
 	    || strcmp(arg, "DIR") == 0)
 		offer_files(at);
 	else if (strcmp(arg, "CARD") == 0)
@@ -248,7 +250,7 @@ static struct context find_context(const struct frag_cmd *cmd, char *const *word
 			s.only_operands = true;
 		else if (!s.only_operands && words[i][0] == '-' && words[i][1])
 			s.wanting = wants_next(cmd, words[i]);
-		else if (s.operands++ == 0 && cmd == &frag_cmd_gen)
+		else if (s.operands++ == 0 && cmd == &frag_cmd_trace_gen)
 			s.scenario = frag_scenario_find(words[i]);
 	}
 	return s;
@@ -292,12 +294,17 @@ static void offer_joined(const struct place *at, const struct frag_cmd *cmd,
 		offer_values(&value, cmd, o);
 }
 
+static void offer_group(const struct place *at, int group)
+{
+	for (uint32_t i = 0; frag_commands[i]; i++)
+		if ((int)frag_commands[i]->group == group)
+			offer(at, frag_command_verb(frag_commands[i]), "", frag_commands[i]->summary);
+}
+
 static void offer_commands(const struct place *at)
 {
 	for (int group = 0; group < FRAG_GROUPS; group++)
-		for (uint32_t i = 0; frag_commands[i]; i++)
-			if ((int)frag_commands[i]->group == group)
-				offer(at, frag_commands[i]->name, "", frag_commands[i]->summary);
+		offer_group(at, group);
 }
 
 static void offer_operands(const struct place *at, const struct frag_cmd *cmd, uint32_t before)
@@ -307,13 +314,15 @@ static void offer_operands(const struct place *at, const struct frag_cmd *cmd, u
 	if (strstr(cmd->args, "TRACE") || strstr(cmd->args, "OUT") || strstr(cmd->args, "SNAPSHOT")
 	    || strstr(cmd->args, "FILE"))
 		offer_files(at);
-	for (uint32_t i = 0; cmd == &frag_cmd_gen && before == 0 && scenarios[i]; i++)
+	for (uint32_t i = 0; cmd == &frag_cmd_trace_gen && before == 0 && scenarios[i]; i++)
 		offer(at, scenarios[i]->name, "", scenarios[i]->summary);
+	if (cmd->verbs && before == 0)
+		offer_group(at, (int)cmd->verbs);
 	if (cmd == &frag_cmd_help && before == 0)
 		offer_commands(at);
-	if (cmd == &frag_cmd_policies)
+	if (cmd == &frag_cmd_list_policies)
 		offer_policies(at, false);
-	if (cmd == &frag_cmd_cards)
+	if (cmd == &frag_cmd_list_cards)
 		offer_cards(at);
 }
 
@@ -352,6 +361,7 @@ static void complete_last(char *const *words, int count)
 	char shown[FRAG_PRINTABLE_ROOM];
 	struct place joined;
 	struct context s;
+	int named;
 
 	/* a candidate begins with the word, and is a line */
 	if (frag_printable(shown, word) != word)
@@ -372,9 +382,11 @@ static void complete_last(char *const *words, int count)
 		joined = behind(&at, strlen("--color="));
 		offer_words(&joined, frag_color_words);
 	} else if (count > 1) {
-		cmd = frag_command_find(words[0], NULL);
+		cmd = frag_command_find(words, count - 1, &named, NULL);
 		if (!cmd)
 			return;
+		words += named - 1;
+		count -= named - 1;
 		s = find_context(cmd, words, count);
 		complete_word(&at, cmd, &s, words[count - 2]);
 	} else if (*typed == '-') {
@@ -398,7 +410,7 @@ static const struct frag_opt opts[] = { { 0 } };
 
 const struct frag_cmd frag_cmd_complete = {
 	.name = "complete",
-	.group = FRAG_GROUP_OTHER,
+	.group = FRAG_GROUP_HIDDEN,
 	.args = "-- [WORD...]",
 	.summary = "list completions of the last word, for a shell",
 	.opts = opts,

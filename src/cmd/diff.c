@@ -76,11 +76,10 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION", "exit with 1 if it is true: 'peak.reserved > +2%'; repeatable",
 	  FRAG_CALL(add_condition) },
 	FRAG_PARTIAL_ROW,
-	FRAG_FORMAT_ROW("text, markdown, json, junit, github or csv (text)"),
-	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json, .xml (JUnit) or .csv; repeatable"),
+	FRAG_FORMAT_ROW("text, markdown, json, junit, github, csv or html (text)"),
+	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json, .xml (JUnit), .csv or .html; repeatable"),
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"),
 	FRAG_TOP_ROW(FRAG_TOP_HELP),
-	FRAG_HTML_ROW,
 	FRAG_COLOR_ROW,
 	FRAG_QUIET_ROW("no text, warnings or progress"),
 	FRAG_ON_OOM_ROW,
@@ -152,9 +151,6 @@ static const struct frag_refusal of_runs[] = {
 	{ "smallest !policy !alloc-conf", NEEDS_POLICIES },
 	{ "smallest -", "--smallest reads a trace twice, and standard input can be read only once" },
 	{ "policy !baseline !TRACE", "missing argument: TRACE" },
-	{ "html !policy !alloc-conf !baseline", "--html draws what is simulated now (-p)" },
-	{ "html -|baseline=-|profile=-", "--html reads what is compared twice, and standard input can be"
-					 " read only once" },
 	{ 0 },
 };
 
@@ -481,13 +477,32 @@ static int compare_files(struct frag_question *q, struct frag_error *err)
 	return rc ? rc : frag_comparison_end(c, true, err);
 }
 
+/* A page is drawn of runs, and each is simulated again for it. */
+static int check_page(const struct diff *d, const struct frag_args *args, struct frag_error *err)
+{
+	const char *const others[] = { d->baseline, d->changes.q.run.profile_path };
+	bool standard = false;
+
+	if (!simulates(d))
+		return frag_usage(args->cmd, "a page draws what is simulated now (-p)", err);
+	for (uint32_t i = 0; i < args->count + 2; i++) {
+		const char *path = i < 2 ? others[i] : args->words[i - 2];
+
+		standard = standard || (path && strcmp(path, "-") == 0);
+	}
+	return !standard ? 0 : frag_usage(args->cmd, "a page reads what is compared twice, and standard"
+					  " input can be read only once", err);
+}
+
 static int diff_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	const struct diff *d = own;
 	const bool change = is_change(d, args);
 	struct frag_question_ops ops = change ? frag_changes_ops : now;
-	const int rc = frag_refuse_options(args, change ? of_changes : of_runs, err);
+	int rc = frag_refuse_options(args, change ? of_changes : of_runs, err);
 
+	if (!rc && !change && d->changes.q.run.html)
+		rc = check_page(d, args, err);
 	if (change) {
 		ops.check = changes_check;
 	} else if (!simulates(d)) {

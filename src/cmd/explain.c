@@ -13,6 +13,7 @@
 #include "ranks/rank_folder.h"
 #include "documents/documents.h"
 #include "events/recording_info.h"
+#include "events/resolve.h"
 #include "messages/finder.h"
 #include "snapshot/outside_memory.h"
 
@@ -26,7 +27,6 @@ static const char *const moments[] = {
 
 struct explain {
 	struct frag_question q;
-	bool message;
 	const char *at;                 /* NULL: oom */
 	uint64_t moves, block_cost;
 	const char *beside;             /* a database of Nsight Systems; NULL: none */
@@ -38,10 +38,9 @@ struct explain {
 	struct frag_rank_folder folder; /* that the trace was picked from; zeroed: it was given */
 	const char *file;               /* of the folder */
 	char picked[PICKED_ROOM];       /* the file, and why; "" where it was given */
-	/* of --message: */
+	/* of texts: */
 	struct frag_message_groups groups;
-	struct frag_outfile json;       /* written as messages are found */
-	uint64_t count;                 /* found, where there is JSON */
+	struct frag_outfile json;
 };
 
 /* Of the explained step of a device. */
@@ -235,7 +234,7 @@ static int explain_search(struct frag_question *q, struct frag_error *err)
 static void explain_set_drawn(struct frag_diagnosis *drawn, const struct frag_explanation *found)
 {
 	const struct frag_explained *m = &found->moments[0];
-	const struct frag_choice *setting = frag_explained_setting(found, m);
+	const struct frag_choice *setting = m->setting;
 
 	*drawn = (struct frag_diagnosis){
 		.requested = m->lower_bound, .oom.cause = m->cause, .fixes = m->others,
@@ -315,26 +314,11 @@ static const struct frag_question_ops question = {
 	.judge = explain_judge,
 };
 
-/* The out-of-memory messages of texts and logs; e has json, quiet and verbose of its run. */
-static int found(void *ctx, const struct frag_message *m, struct frag_error *err)
-{
-	struct explain *e = ctx;
-
-	if (!e->q.run.json || e->count++ >= frag_question_top(&e->q, MESSAGES_SHOWN))
-		return 0;
-	frag_message_write(m, e->count - 1, &e->json);
-	return frag_outfile_status(&e->json, err);
-}
-
 static int none(const struct frag_message_log *log, struct frag_error *err)
 {
-	if (log->bare)
-		return frag_fail(err, FRAG_ETRACE, "%s:%" PRIu64 ": out of memory, but no sizes in"
-				 " the message: nothing to explain; record the program: fragsim"
-				 " record -o mine.ndjson -- python train.py, for PyTorch and vLLM"
-				 " with --torch", frag_input_name(log->path), log->bare_line);
-	return frag_fail(err, FRAG_ETRACE, "%s: no out-of-memory message was found",
-			 frag_input_name(log->path));
+	return frag_fail(err, FRAG_ETRACE, "%s: no out-of-memory and no memory figures were found in"
+			 " %" PRIu64 " line%s", frag_input_name(log->path), log->lines,
+			 frag_s(log->lines));
 }
 
 static int explain_report(struct explain *e, struct frag_error *err)
@@ -345,9 +329,13 @@ static int explain_report(struct explain *e, struct frag_error *err)
 		.colour = frag_terminal_colour(columns), .columns = columns,
 	};
 	const struct frag_run_options *run = &e->q.run;
+	int rc = 0;
 
 	if (run->json)
-		frag_message_write_end(&e->json, e->count > top ? e->count - top : 0);
+		rc = frag_messages_write(&e->groups, (uint32_t)(top < UINT32_MAX ? top : UINT32_MAX),
+					 &e->json, err);
+	if (rc)
+		return rc;
 	if (!run->quiet && !is_standard(run->json))
 		frag_report_messages(&e->groups, &paper, run->verbose, stdout);
 	return run->json ? frag_outfile_commit(&e->json, err) : 0;
@@ -358,7 +346,7 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 				 struct frag_error *err)
 {
 	struct frag_message_log log = {
-		.stop = frag_interrupted, .found = found, .ctx = e, .groups = &e->groups,
+		.stop = frag_interrupted, .groups = &e->groups,
 	};
 	int rc = 0;
 
@@ -366,12 +354,10 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 		log.path = texts[i];
 		rc = frag_message_log_read(&log, err);
 	}
-	return rc || e->groups.messages ? rc : none(&log, err);
+	return rc || e->groups.messages || e->groups.accounts.count ? rc : none(&log, err);
 }
 
 static const struct frag_opt opts[] = {
-	{ 0, "message", NULL, "explain the out-of-memory messages of a text or a log",
-	  FRAG_FLAG(struct explain, message) },
 	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...] (by the trace)"),
 	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",
 	  FRAG_TEXT(struct explain, at) },
@@ -386,9 +372,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_INPUT(struct explain, beside, "the database") },
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'free > 1GiB'; repeatable", paths),
 	FRAG_PARTIAL_ROW,
-	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", FRAG_NO_STEPS),
+	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", 0),
 	{ 0, "json", "FILE", "write it as JSON (- is standard output)", FRAG_TEXT(struct frag_run_options, json) },
-	FRAG_HTML_ROW,
 	FRAG_COLOR_ROW,
 	{ 'v', "verbose", NULL, "with tables of segments, tags and pools",
 	  FRAG_RUN_FLAG(verbose) },
@@ -402,51 +387,63 @@ static const struct frag_opt opts[] = {
 };
 
 /*
- * Without a file, what is pasted or piped. The JSON is opened first and written as messages come;
- * without one nothing is left of it.
+ * Without a file, what is pasted or piped. The JSON is opened first; without a message nothing is
+ * left of it.
  */
 static int explain_messages(struct explain *e, const struct frag_args *args, struct frag_error *err)
 {
-	static char standard[] = "-";
-	static char *const none_given[] = { standard };
 	static const char *const of_message[] = {
-		"message", "format", "output", "json", "top", "color", "verbose", "quiet", NULL,
+		"format", "output", "json", "top", "color", "verbose", "quiet", NULL,
 	};
 	const struct frag_run_options *run = &e->q.run;
 	const char *of_trace = frag_last_given(args, of_message);
-	char *const *texts = args->count ? args->words : none_given;
+	char *const *texts = args->words;
 	int rc;
 
-	if (!of_trace && run->html)
-		of_trace = "html";
+	if (run->html)
+		return frag_fail(err, FRAG_EUSAGE, "a page is of a trace, and %s is a text",
+				 frag_input_name(args->words[0]));
 	if (of_trace)
-		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and --message reads a"
-				 " message", of_trace);
+		return frag_fail(err, FRAG_EUSAGE, "--%s is for a trace, and %s is a text",
+				 of_trace, frag_input_name(args->words[0]));
 	rc = frag_check_files(args, "the message", run->json, err);
 	rc = rc ? rc : frag_open_guarded(&e->json, run->json, err);
 	if (!rc && !run->quiet && is_standard(texts[0]) && isatty(STDIN_FILENO))
 		frag_print_message("enter the error or the log, then press Ctrl-D on an empty"
 				   " line");
-	rc = rc ? rc : explain_read_messages(e, texts, args->count ? args->count : 1, err);
+	rc = rc ? rc : explain_read_messages(e, texts, args->count, err);
 	rc = rc ? rc : explain_report(e, err);
 	return frag_or_interrupted(rc, err);
 }
 
+static int explain_is_text(const char *path, bool *is, struct frag_error *err)
+{
+	*is = frag_is_pasted(path);
+	return *is || frag_is_folder(path) ? 0 : frag_is_text(path, is, err);
+}
+
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
+	static char standard[] = "-", *none_given[] = { standard, NULL };
 	struct explain *e = own;
-	bool messages = args->count > 0;
+	bool texts = true;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < args->count && messages && !rc; i++)
-		rc = frag_is_message(args->words[i], &messages, err);
+	if (!args->count) {
+		args->words = none_given;
+		args->count = 1;
+	}
+	/* where a prompt is required */
+	if (is_standard(args->words[0]) && isatty(STDIN_FILENO))
+		return explain_messages(e, args, err);
+	for (uint32_t i = 0; i < args->count && texts && !rc; i++)
+		rc = explain_is_text(args->words[i], &texts, err);
 	if (rc)
 		return rc;
-	if (e->message || messages)
+	if (texts)
 		return explain_messages(e, args, err);
-	if (args->count != 1)
-		return frag_usage(args->cmd, args->count ? "too many arguments: one TRACE"
-				  : "missing argument: TRACE or a log", err);
+	if (args->count > 1)
+		return frag_usage(args->cmd, "too many arguments: one TRACE, or texts", err);
 	return frag_question_run(&e->q, &question, args, err);
 }
 
@@ -459,7 +456,7 @@ static void explain_fini(void *own)
 	frag_explanation_fini(&e->found);
 	frag_outfile_abandon(&e->json);
 	free(e->groups.groups);
-	frag_map_fini(&e->groups.places);
+	free(e->groups.accounts.of);
 	frag_rank_folder_fini(&e->folder);
 	free(e->outside);
 	frag_buffered_del(e->allocations);
@@ -468,7 +465,7 @@ static void explain_fini(void *own)
 const struct frag_cmd frag_cmd_explain = {
 	.name = "explain",
 	.group = FRAG_GROUP_FAILURE,
-	.args = "[options] TRACE|FOLDER | --message [options] [FILE...]",
+	.args = "[options] [TRACE|FOLDER|TEXT...]",
 	.summary = "explain an error message, a snapshot or a trace",
 	.opts = opts,
 	.needs = FRAG_NEEDS_ANSWER,

@@ -106,6 +106,9 @@ static void files_of_options(struct files *f, const struct frag_cmd *cmd, const 
 		else if (o->kind == FRAG_OPT_OUTPUT)
 			add_output(f, *path);
 	}
+	/* the page of -o or --format, in the options of a run, which begin these */
+	if (cmd->needs & (FRAG_NEEDS_RUN | FRAG_NEEDS_ANSWER))
+		add_output(f, ((const struct frag_run_options *)own)->html);
 }
 
 /* No output may replace an input, which is still being read then. */
@@ -163,6 +166,7 @@ static int no_format(const struct frag_answer_output *p, const char *option, con
 
 	for (uint32_t i = 0; p->formats[i]; i++)
 		frag_listed_add(&names, p->formats[i]->name);
+	frag_listed_add(&names, "html");
 	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: use %s", option, value,
 			 frag_listed_text(&names, " or "));
 }
@@ -176,8 +180,13 @@ static int find_format(struct frag_answer_output *p, const char *value, struct f
 int frag_question_set_format(void *at, const struct frag_opt *o, const char *value,
 			     struct frag_error *err)
 {
+	struct frag_question *q = at;
+
 	(void)o;
-	return find_format(&((struct frag_question *)at)->printed, value, err);
+	if (strcmp(value, "html") != 0)
+		return find_format(&q->printed, value, err);
+	q->run.html = "-";
+	return 0;
 }
 
 int frag_question_set_top(void *at, const struct frag_opt *o, const char *value,
@@ -222,75 +231,69 @@ static const struct {
 	{ ".html", "html" }, { ".xml", "junit" }, { NULL, "github" },
 };
 
-struct output_name {
-	char format[12];                /* empty: that of --format */
-	const char *path;               /* into the value */
-};
-
 /*
- * Reads a value of -o: a file, in the format that its ending names, or in that of --format if the
- * ending names none. The old FORMAT:FILE is read with a warning.
+ * Stores the format that the ending of a file's name is of, NULL for another ending. -FRAG_EUSAGE for
+ * FORMAT:FILE, as this option was written before.
  */
-static struct output_name output_named(const char *value)
+static int output_named(const char **format, const char *value, struct frag_error *err)
 {
-	struct output_name name = { .path = value };
 	const char *dot = strrchr(frag_file_name(value), '.'), *colon = strchr(value, ':');
 
+	*format = NULL;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		const char *format = endings[i].format, *ending = endings[i].ending;
-		const bool old = colon && colon[1] && strlen(format) == (size_t)(colon - value)
-				 && strncmp(value, format, (size_t)(colon - value)) == 0;
+		const char *name = endings[i].format;
 
-		if (!old && !(dot && ending && strcmp(dot, ending) == 0))
-			continue;
-		snprintf(name.format, sizeof(name.format), "%s", format);
-		if (!old)
-			continue;
-		name.path = colon + 1;
-		frag_option_note("-o FORMAT:FILE is an old spelling: use -o FILE, its ending or"
-				 " --format names the format");
-		break;
+		if (colon && strlen(name) == (size_t)(colon - value)
+		    && strncmp(value, name, (size_t)(colon - value)) == 0)
+			return frag_fail(err, FRAG_EUSAGE, "--output %.100s: the ending of FILE names its"
+					 " form, --format that of standard output", value);
+		if (dot && endings[i].ending && strcmp(dot, endings[i].ending) == 0)
+			*format = name;
 	}
-	return name;
+	return 0;
 }
 
-/* Up to this release -o was --steps. */
 int frag_run_set_output(void *at, const struct frag_opt *o, const char *value,
 			struct frag_error *err)
 {
-	const struct output_name name = output_named(value);
 	struct frag_run_options *run = at;
+	const char *format, **path;
+	int rc = output_named(&format, value, err);
 
-	if (strcmp(name.format, "json") == 0)
-		run->json = name.path;
-	else if (strcmp(name.format, "html") == 0 && !(o->min & FRAG_NO_PAGE))
-		run->html = name.path;
-	else if (o->min & FRAG_NO_STEPS || (*name.format && strcmp(name.format, "csv") != 0))
+	if (rc)
+		return rc;
+	path = format && strcmp(format, "json") == 0 ? &run->json : &run->html;
+	if (!format || (path == &run->html && (strcmp(format, "html") != 0 || o->min & FRAG_NO_PAGE)))
 		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
 				 " .json%s", value, o->min & FRAG_NO_PAGE ? "" : ", .html");
-	else
-		frag_option_note("-o is an old name of --steps: use --steps %.100s", value);
-	if (!*name.format || strcmp(name.format, "csv") == 0)
-		run->steps = name.path;
+	if (*path && strcmp(*path, "-") != 0)
+		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: %.60s has this form", value, *path);
+	*path = value;
 	return 0;
 }
 
 int frag_question_set_output(void *at, const struct frag_opt *o, const char *value,
 			     struct frag_error *err)
 {
-	const struct output_name name = output_named(value);
 	struct frag_question *q = at;
 	const struct frag_format *format;
+	const char *name;
+	int rc = output_named(&name, value, err);
 
 	(void)o;
-	if (!*name.format)
-		return printed_add(&q->printed, "--output", NULL, name.path, NULL, err);
-	if (strcmp(name.format, "html") == 0) {
-		q->run.html = name.path;
+	if (rc)
+		return rc;
+	if (!name)
+		return printed_add(&q->printed, "--output", NULL, value, NULL, err);
+	if (strcmp(name, "html") == 0) {
+		if (q->run.html && strcmp(q->run.html, "-") != 0)
+			return frag_fail(err, FRAG_EUSAGE, "--output %.60s: %.60s has this form", value,
+					 q->run.html);
+		q->run.html = value;
 		return 0;
 	}
-	format = output_format(&q->printed, name.format);
-	return format ? printed_add(&q->printed, "--output", format, name.path, NULL, err)
+	format = output_format(&q->printed, name);
+	return format ? printed_add(&q->printed, "--output", format, value, NULL, err)
 		      : no_format(&q->printed, "--output", value, err);
 }
 
@@ -328,7 +331,7 @@ static void printed_files(const struct frag_answer_output *p, struct files *file
 {
 	files->standard += p->format != NULL;
 	for (uint32_t i = 0; i < p->count; i++) {
-		/* the page is an option's */
+		/* the page is added with the options */
 		if (!p->outputs[i].what)
 			add_output(files, p->outputs[i].path);
 		/* `--format csv -o -` names one output twice */
@@ -722,14 +725,14 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	if (!rc && q->run.json)
 		rc = frag_question_set_json(q, NULL, q->run.json, err);
 	if (!rc && !q->out && q->rewrite.form)
-		rc = frag_usage(q->cmd, "--to is for --output FILE", err);
+		rc = frag_usage(q->cmd, "--to is for --trace FILE", err);
 	if (rc)
 		return rc;
 	q->rewrite.quiet = q->run.quiet;
 	q->redraw.path = q->run.html;
 	q->redraw.text = q->printed.formats[0];
 	if (q->run.html)
-		rc = printed_add(&q->printed, "--html", &frag_redraw_page, q->run.html, &q->redraw,
+		rc = printed_add(&q->printed, "--output", &frag_redraw_page, q->run.html, &q->redraw,
 				 err);
 	if (!rc && q->out)
 		rc = frag_rewrite_find_form(&q->rewrite, q->out, err);

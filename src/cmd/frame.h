@@ -69,7 +69,7 @@ struct frag_question {
 	struct frag_outfile extra;      /* opened after `open`, committed with the answer */
 	const struct frag_question_ops *ops;
 	const struct frag_cmd *cmd;
-	struct frag_answer_page redraw;      /* of the page, where there is --html */
+	struct frag_answer_page redraw;      /* of the page, of -o FILE.html */
 	struct frag_progress progress;
 	struct frag_taped_reading reading;      /* what the frame reads of the traces */
 	const char *const *paths;       /* one a trace */
@@ -155,7 +155,7 @@ struct frag_job frag_question_job(struct frag_question *q, bool (*stop)(void *ct
 
 /* Rows of a table of options: how an answer is printed; */
 #define FRAG_FORMAT_ROW(help) { 0, "format", "FORMAT", help, FRAG_CALL(frag_question_set_format) }
-#define FRAG_FORMAT_HELP "text, markdown, json or csv (text)"
+#define FRAG_FORMAT_HELP "text, markdown, json, csv or html (text)"
 #define FRAG_OUTPUT_ROW(help)                                                                  \
 	{ 'o', "output", "FILE", help, FRAG_CALL(frag_question_set_output) }
 #define FRAG_TOP_ROW(help) { 0, "top", "N", help, FRAG_CALL(frag_question_set_top) }
@@ -164,28 +164,17 @@ struct frag_job frag_question_job(struct frag_question *q, bool (*stop)(void *ct
 #define FRAG_FAIL_IF_ROW(help, paths)                                                          \
 	{ 0, "fail-if", "CONDITION", help, .words = (paths),                                   \
 	  FRAG_CALL_AT(struct frag_question, conditions, frag_conditions_set) }
-/* how the changed trace of what-if and extrapolate is written; */
-#define FRAG_TRACE_ROWS(help)                                                                  \
-	{ 'o', "output", "FILE", help, FRAG_OUTPUT(struct frag_question, out) },                 \
-	{ 't', "to", "FORM",                                                                   \
-	  "its form: lines, object, fsb, minimalloc or rmm (by FILE's ending)",                \
-	  FRAG_CALL_AT(struct frag_question, rewrite, frag_rewrite_set_form) }
 /* and what all have that simulate traces on one device or several. */
 #define FRAG_SIMULATION_ROWS                                                                   \
 	FRAG_COLOR_ROW, FRAG_QUIET_ROW("no text, warnings or progress"), FRAG_LENIENT_ROW,  \
 	FRAG_PROFILE_ROW, FRAG_DEVICE_ROWS
 #define FRAG_ANSWER_ROWS                                                                       \
 	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),                                                     \
-	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json or .csv; repeatable"),       \
+	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json, .csv or .html; repeatable"),       \
 	FRAG_JSON_ROW("write it as JSON (- is standard output)"), FRAG_SIMULATION_ROWS
-/* Of what searches: fit and tune; what-if and extrapolate, whose -o is the trace. */
+/* Of what searches: fit and predict. */
 #define FRAG_SEARCH_ROWS                                                                       \
-	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_ANSWER_ROWS, FRAG_HTML_ROW, FRAG_TIME_ROW,           \
-	FRAG_SEARCH_THREADS_ROW
-#define FRAG_CHANGED_ROWS                                                                      \
-	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP), FRAG_HTML_ROW,                              \
-	FRAG_JSON_ROW("write it as JSON (- is standard output)"),                              \
-	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_SIMULATION_ROWS, FRAG_TIME_ROW,                      \
+	FRAG_TOP_ROW(FRAG_TOP_HELP), FRAG_ANSWER_ROWS, FRAG_TIME_ROW,           \
 	FRAG_SEARCH_THREADS_ROW
 frag_set_option frag_question_set_format, frag_question_set_json, frag_question_set_output,
 	frag_question_set_top;

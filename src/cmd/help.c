@@ -5,26 +5,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answers/answers.h"
+#include "answers/diff_answer.h"
 #include "answers/explain_answer.h"
 #include "answers/fit_answer.h"
 #include "answers/leaks_answer.h"
 #include "answers/plan_answer.h"
+#include "answers/predict_answer.h"
 #include "answers/ranks_answer.h"
-#include "answers/what_if_answer.h"
 #include "base/bug.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "documents/documents.h"
 #include "sweep/manifest.h"
 
-/* Every document that is declared, and its format without "fragsim-", in one order. */
-static const struct frag_document_type *const documents[] = {
-	&frag_explain_document, &frag_fit_document, &frag_leaks_document, &frag_placement_document, &frag_profile_document,
-	&frag_ranks_document, &frag_manifest_document, &frag_what_if_document, NULL,
-};
-static const char *const formats[] = {
-	"explain", "fit", "leaks", "placement", "profile", "ranks", "sweep", "what-if", NULL,
-};
+/* Every document that is declared: its type, and its format without "fragsim-". */
+#define DOCUMENTS(DOCUMENT)                                                                     \
+	DOCUMENT(baseline, "baseline") DOCUMENT(cards, "cards") DOCUMENT(change, "change")      \
+	DOCUMENT(comparison, "comparison") DOCUMENT(explain, "explain") DOCUMENT(fit, "fit")    \
+	DOCUMENT(leaks, "leaks")                                                                \
+	DOCUMENT(message, "message") DOCUMENT(placement, "placement") DOCUMENT(plan, "plan")    \
+	DOCUMENT(predict, "predict") DOCUMENT(profile, "profile") DOCUMENT(ranks, "ranks")      \
+	DOCUMENT(result, "result") DOCUMENT(manifest, "sweep") DOCUMENT(run_line, "sweep-run")  \
+	DOCUMENT(trace, "trace")
+#define TYPE(type, format) &frag_##type##_document,
+#define FORMAT(type, format) (format),
+#define WORD(type, format) " " format
+
+static const struct frag_document_type *const documents[] = { DOCUMENTS(TYPE) NULL };
+static const char *const formats[] = { DOCUMENTS(FORMAT) NULL };
 
 struct help {
 	int schema;             /* of the formats; -1: none */
@@ -32,32 +41,22 @@ struct help {
 };
 
 static const struct frag_opt opts[] = {
-	{ 0, "schema", "FORMAT", "print a JSON Schema: explain, fit, leaks, placement, profile, ranks, sweep, what-if",
+	{ 0, "schema", "FORMAT", "print a JSON Schema:" DOCUMENTS(WORD),
 	  FRAG_WORD(struct help, schema, formats), .usual = UINT64_MAX },
 	{ 0, "members", NULL, "print the members of all documents as mdoc(7)",
 	  FRAG_FLAG(struct help, members) },
 	{ 0 },
 };
 
-#define LINE_COMMANDS 9         /* names that fit 80 columns */
-
 static void print_commands(void)
 {
 	puts("usage: fragsim COMMAND [options] ...\n"
 	     "Simulates GPU memory allocators on recorded allocations and explains fragmentation.\n");
-	for (int group = 0; group < FRAG_GROUP_OTHER; group++) {
+	for (int group = 0; group < FRAG_GROUPS; group++) {
 		puts(frag_group_names[group]);
-		for (uint32_t i = 0; frag_commands[i]; i++)
-			if ((int)frag_commands[i]->group == group)
-				printf("  %-11s  %s\n", frag_commands[i]->name,
-				       frag_commands[i]->summary);
+		frag_commands_print((enum frag_cmd_group)group, stdout);
 	}
-	printf("\n%s", frag_group_names[FRAG_GROUP_OTHER]);
-	for (uint32_t i = 0, others = 0; frag_commands[i]; i++)
-		if (frag_commands[i]->group == FRAG_GROUP_OTHER)
-			printf("%s %s", others++ == LINE_COMMANDS ? "\n     " : "",
-			       frag_commands[i]->name);
-	puts("\n'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
+	puts("'fragsim COMMAND -h' lists options, 'fragsim help COMMAND' opens the manual.");
 }
 
 static void exec_man(const char *option, const char *page)
@@ -92,6 +91,7 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 	char *flags[] = { name, flag, NULL }, page[64];
 	const struct help *h = own;
 	const struct frag_cmd *other;
+	int taken;
 
 	if (h->members)
 		frag_members_print(documents, stdout);
@@ -101,16 +101,17 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 	}
 	if (h->members)
 		return 0;
-	if (args->count > 1)
-		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
 	if (!args->count) {
 		print_commands();
 		return 0;
 	}
-	other = frag_command_find(args->words[0], err);
+	other = frag_command_find(args->words, (int)args->count, &taken, err);
 	if (!other)
 		return err->code;
-	snprintf(page, sizeof(page), "fragsim-%s", other->name);
+	if ((int)args->count > taken)
+		return frag_usage(args->cmd, "too many arguments: one COMMAND", err);
+	/* the page of a command has its verbs */
+	snprintf(page, sizeof(page), "fragsim-%s", args->words[0]);
 	if (frag_terminal_columns(STDOUT_FILENO) && has_page(page))
 		exec_man("--", page);
 	return frag_command_run(other, 2, flags, args->status, err);
@@ -119,7 +120,7 @@ static int help_exec(void *own, struct frag_args *args, struct frag_error *err)
 const struct frag_cmd frag_cmd_help = {
 	.name = "help",
 	.group = FRAG_GROUP_OTHER,
-	.args = "[COMMAND]",
+	.args = "[COMMAND [VERB]]",
 	.summary = "open the manual of a command, or list the commands",
 	.opts = opts,
 	.size = sizeof(struct help),

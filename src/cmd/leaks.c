@@ -21,7 +21,6 @@ static const struct frag_opt opts[] = {
 	FRAG_FAIL_IF_ROW("exit with 1 if leak or growth is so large; repeatable", paths),
 	FRAG_PARTIAL_ROW,
 	FRAG_ANSWER_ROWS,
-	FRAG_HTML_ROW,
 	{ 0 },
 };
 

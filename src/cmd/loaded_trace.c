@@ -42,6 +42,7 @@ static int follow_one(struct frag_choice *choice, const struct frag_release *rel
 	if (rc)
 		return rc;
 	name_choice(&own, release, settings);
+	own.oldest = (uint8_t)release->least;
 	spelt = own;
 	if (!frag_choice_expand_settings(&spelt, &unused))
 		memcpy(own.text, spelt.text, sizeof(own.text));
@@ -97,6 +98,7 @@ static int choose_pytorch(struct frag_choice *choice, const struct frag_trace *t
 	if (!rc && frag_choice_expand_settings(choice, &unused))
 		*choice = plain;
 	if (!rc && release.minor) {
+		choice->oldest = (uint8_t)release.least;
 		frag_conf_text(choice, conf, sizeof(conf));
 		name_choice(choice, &release, conf);
 	}
@@ -175,7 +177,7 @@ void frag_taped_show(void *ctx, const struct frag_trace_info *info)
 struct frag_taped_reading frag_taped_reading(const struct frag_run_options *o)
 {
 	return (struct frag_taped_reading){
-		.quiet = o->quiet, .stacks = o->html ? FRAG_STACKS_PYTHON : FRAG_STACKS_NONE,
+		.quiet = o->quiet, .stacks = o->html || o->svg ? FRAG_STACKS_PYTHON : FRAG_STACKS_NONE,
 	};
 }
 

@@ -36,7 +36,7 @@ const char *const frag_group_names[FRAG_GROUPS] = {
 	[FRAG_GROUP_SIZE] = "Which GPU, which settings, which batch size?",
 	[FRAG_GROUP_HOLDERS] = "Where does the memory go?",
 	[FRAG_GROUP_CI] = "Keep it fixed (CI)",
-	[FRAG_GROUP_OTHER] = "Also:",
+	[FRAG_GROUP_OTHER] = "Also",
 };
 
 /*
@@ -160,19 +160,67 @@ static void print_version(void)
 	       FRAG_PLUGIN_VERSION);
 }
 
-const struct frag_cmd *frag_command_find(const char *name, struct frag_error *err)
+/* Names that commands had before they were published, and what does the same now. */
+static const struct { const char *old, *now; } old_names[] = {
+	{ "info", "trace info" }, { "convert", "trace convert" }, { "merge", "trace merge" },
+	{ "slice", "trace slice" }, { "shrink", "trace shrink" }, { "anonymize", "trace anonymize" },
+	{ "gen", "trace gen" }, { "policies", "list policies" }, { "cards", "list cards" },
+	{ "extrapolate", "predict" }, { "what-if", "predict" }, { "tune", "fit" }, { "report", "run -o page.html" },
+};
+
+const char *frag_command_verb(const struct frag_cmd *cmd)
+{
+	const char *blank = strchr(cmd->name, ' ');
+
+	return blank ? blank + 1 : cmd->name;
+}
+
+void frag_commands_print(enum frag_cmd_group group, FILE *f)
+{
+	for (uint32_t i = 0; frag_commands[i]; i++)
+		if (frag_commands[i]->group == group)
+			fprintf(f, "  %-11s  %s\n", frag_command_verb(frag_commands[i]),
+				frag_commands[i]->summary);
+}
+
+/* One of the verbs of a command, or with `of` NULL one of the commands. */
+static const struct frag_cmd *find_among(const struct frag_cmd *of, const char *name,
+					 struct frag_error *err)
 {
 	struct frag_suggestion near = frag_near_to(name, strlen(name));
 	char hint[FRAG_HINT_ROOM];
 
 	for (uint32_t i = 0; frag_commands[i]; i++) {
-		if (strcmp(frag_commands[i]->name, name) == 0)
-			return frag_commands[i];
-		frag_near_offer(&near, frag_commands[i]->name);
+		const struct frag_cmd *cmd = frag_commands[i];
+
+		if (of ? cmd->group != of->verbs : strchr(cmd->name, ' ') != NULL)
+			continue;
+		if (strcmp(frag_command_verb(cmd), name) == 0)
+			return cmd;
+		frag_near_offer(&near, frag_command_verb(cmd));
 	}
-	frag_fail(err, FRAG_EUSAGE, "no command \"%.60s\";%s fragsim --help lists them", name,
-		  frag_near_hint(&near, "", hint));
+	for (size_t i = 0; !of && i < sizeof(old_names) / sizeof(old_names[0]); i++)
+		if (strcmp(old_names[i].old, name) == 0) {
+			frag_fail(err, FRAG_EUSAGE, "\"%s\" is an old name: use fragsim %s", name,
+				  old_names[i].now);
+			return NULL;
+		}
+	frag_fail(err, FRAG_EUSAGE, "no command \"%s%s%.60s\";%s fragsim %s%s--help lists them",
+		  of ? of->name : "", of ? " " : "", name, frag_near_hint(&near, "", hint),
+		  of ? of->name : "", of ? " " : "");
 	return NULL;
+}
+
+const struct frag_cmd *frag_command_find(char *const *words, int count, int *taken,
+					 struct frag_error *err)
+{
+	const struct frag_cmd *cmd = find_among(NULL, words[0], err);
+
+	*taken = 1;
+	if (!cmd || !cmd->verbs || count < 2 || *words[1] == '-')
+		return cmd;
+	*taken = 2;
+	return find_among(cmd, words[1], err);
 }
 
 static int unknown_option(const char *name, struct frag_error *err)
@@ -239,11 +287,11 @@ static int dispatch(int argc, char **argv, int *status, struct frag_error *err)
 		return frag_fail(err, FRAG_EUSAGE, "missing argument: COMMAND; fragsim --help lists them");
 	if (*name == '-')
 		return unknown_option(name, err);
-	cmd = frag_command_find(name, err);
+	cmd = frag_command_find(argv + 1, argc - 1, &taken, err);
 	/* a file that exists is explained */
-	if (!cmd && access(name, R_OK) == 0)
+	if (!cmd && taken == 1 && access(name, R_OK) == 0)
 		return frag_command_run(&frag_cmd_explain, argc, argv, status, err);
-	return cmd ? frag_command_run(cmd, argc - 1, argv + 1, status, err) : err->code;
+	return cmd ? frag_command_run(cmd, argc - taken, argv + taken, status, err) : err->code;
 }
 
 int main(int argc, char **argv)

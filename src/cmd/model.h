@@ -23,7 +23,7 @@ extern const char *const frag_model_optimizers[], *const frag_model_dtypes[];
 	  FRAG_COUNT(type, model.batch, 1, FRAG_MODEL_MAX) },                                  \
 	{ 0, "length", "N", "of --model: tokens of a sequence (1024)",                         \
 	  FRAG_COUNT(type, model.length, 1, FRAG_MODEL_MAX) },                                 \
-	{ 0, "steps", "N", steps_help, FRAG_COUNT(type, model.steps, 1, FRAG_COUNT_MAX) },     \
+	{ 0, "iterations", "N", steps_help, FRAG_COUNT(type, model.steps, 1, FRAG_COUNT_MAX) },     \
 	{ 0, "optimizer", "NAME", "of --model: adamw, adam, sgd or momentum (adamw)",          \
 	  FRAG_WORD(type, model.optimizer, frag_model_optimizers) },                           \
 	{ 0, "dtype", "NAME", "of --model: bf16, fp16, fp32, or amp: fp32 with autocast (bf16)",\
@@ -40,12 +40,12 @@ extern const char *const frag_model_optimizers[], *const frag_model_dtypes[];
 	  FRAG_COUNT(type, model.generate, 1, FRAG_MODEL_MAX) }
 #define FRAG_MODEL_MAX 100000000
 
-/* Of these rows. --steps is not among those that require --model: other recordings have it too. */
+/* Of these rows. --iterations is not among those that require --model: other recordings have it too. */
 #define FRAG_MODEL_REFUSALS                                                                    \
 	{ "batch|length|optimizer|dtype|checkpoint|lora|shard|stage|generate !model",          \
 	  "=--%s is for --model CONFIG" },                                                     \
 	{ "stage !shard", "=--stage requires --shard N" },                                     \
-	{ "generate shard|checkpoint|lora|steps",                                              \
+	{ "generate shard|checkpoint|lora|iterations",                                              \
 	  "=--generate is without --%s, which is for training" }
 
 /* Status where Python, PyTorch or transformers is missing: as of a shell's unknown command. */

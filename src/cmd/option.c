@@ -13,7 +13,7 @@
 #include "cmd/progress.h"
 #include "device/known_cards.h"
 
-#define OPTIONS_MAX 40
+#define OPTIONS_MAX 56
 #define LONG 256        /* what getopt_long answers for the first long option */
 #define LONG_HELP (LONG + OPTIONS_MAX)
 #define TRY "; fragsim %s -h lists the options"
@@ -39,6 +39,12 @@ void frag_option_note(const char *format, ...)
 static void print_help(const struct frag_cmd *cmd)
 {
 	printf("usage: fragsim %s %s\n%s\n\n", cmd->name, cmd->args, cmd->summary);
+	if (cmd->verbs) {
+		frag_commands_print(cmd->verbs, stdout);
+		printf("\n'fragsim %s VERB -h' lists options, 'fragsim help %s' opens the manual.\n",
+		       cmd->name, cmd->name);
+		return;
+	}
 	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
 		char left[64];
 
@@ -94,6 +100,13 @@ static int unknown_option(const struct frag_cmd *cmd, const char *word, size_t l
 			 word, frag_near_hint(&near, "--", hint), cmd->name);
 }
 
+/* Options that commands had before they were published, and what to write now. */
+static const struct frag_misplaced_option old_options[] = {
+	{ "html", "use -o FILE.html, or --format html" },
+	{ "message", "explain knows a text by its content" },
+	{ "grid", "use --settings" },
+};
+
 /* What getopt found wrong, in one line. */
 static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at,
 		      struct frag_error *err)
@@ -117,6 +130,11 @@ static int bad_option(const struct frag_cmd *cmd, int found, char **argv, int at
 	if (optopt >= LONG)
 		return frag_fail(err, FRAG_EUSAGE, "option %.*s takes no value" TRY,
 				 (int)(length < 60 ? length : 60), word, cmd->name);
+	for (size_t i = 0; i < sizeof(old_options) / sizeof(old_options[0]); i++)
+		if (strlen(old_options[i].name) == length - 2
+		    && strncmp(word + 2, old_options[i].name, length - 2) == 0)
+			return frag_fail(err, FRAG_EUSAGE, "--%s is an old option: %s",
+					 old_options[i].name, old_options[i].words);
 	for (const struct frag_misplaced_option *f = cmd->foreign; f && f->name && length > 2; f++)
 		if (strlen(f->name) == length - 2 && strncmp(word + 2, f->name, length - 2) == 0)
 			return frag_fail(err, FRAG_EUSAGE, "unknown option %.60s: %s", word,

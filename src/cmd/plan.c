@@ -50,7 +50,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_CAPACITY(struct planning, capacity), .usual = UINT64_MAX },
 	{ 0, "time", "TIME", "budget of all searches: 30s, 500ms, 5m (10s)",
 	  FRAG_SECONDS(struct planning, q.run.seconds), .usual = 10 },
-	{ 'o', "output", "FILE", "write the plan: JSON, or CSV where the name ends in .csv",
+	{ 0, "plan", "FILE", "write the plan: JSON, or CSV where the name ends in .csv",
 	  FRAG_OUTPUT(struct planning, q.extra_path) },
 	{ 0, "check", "FILE", "check this plan, JSON or CSV, and search for none",
 	  FRAG_INPUT(struct planning, check_path, "an input") },
@@ -60,7 +60,7 @@ static const struct frag_opt opts[] = {
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'height > 24GiB'; repeatable", paths),
 	FRAG_PARTIAL_ROW,
 	FRAG_FORMAT_ROW(FRAG_FORMAT_HELP),
-	FRAG_HTML_ROW,
+	FRAG_OUTPUT_ROW("write it to a file too, .txt, .md, .json, .csv or .html; repeatable"),
 	FRAG_JSON_ROW("write the answer as JSON (- is standard output)"),
 	FRAG_TOP_ROW(FRAG_TOP_HELP),
 	FRAG_COLOR_ROW,
@@ -76,7 +76,7 @@ static const struct frag_refusal refusals[] = {
 	{ "slots !between", "--slots requires --between: the marks where periods begin and end" },
 	{ "slots check", "--slots makes a plan, and --check takes one of a trace's own buffers" },
 	{ "alone policy|alloc-conf", "--alone compares no policies, but -p or --alloc-conf names some" },
-	{ "between policy|alloc-conf", "-p and --alloc-conf are for whole traces: fragsim slice writes a"
+	{ "between policy|alloc-conf", "-p and --alloc-conf are for whole traces: fragsim trace slice writes a"
 				       " window as a trace" },
 	{ 0 },
 };

@@ -49,7 +49,6 @@ static const struct frag_opt opts[] = {
 	FRAG_FAIL_IF_ROW("exit with 1 if it is true: 'oom > 0'; repeatable", paths),
 	FRAG_PARTIAL_ROW,
 	FRAG_ANSWER_ROWS,
-	FRAG_HTML_ROW,
 	FRAG_THREADS_ROW("concurrent ranks (0: one per processor)"),
 	{ 0 },
 };

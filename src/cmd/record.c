@@ -173,7 +173,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct record, torch) },
 	{ 0, "max-entries", "N", "with --torch: keep the last N events of each device (1000000)",
 	  FRAG_COUNT(struct record, max_entries, 1, FRAG_COUNT_MAX) },
-	FRAG_MODEL_ROWS(struct record, "steps of --model (3); with --torch: where the recording ends"),
+	FRAG_MODEL_ROWS(struct record, "iterations of --model (3); with --torch: where the recording ends"),
 	{ 0 },
 };
 
@@ -183,7 +183,7 @@ static const struct frag_refusal refusals[] = {
 	{ "model TRACE", "=--model is without a program: a model needs no program" },
 	{ "!model !TRACE", "missing argument: PROGRAM" },
 	{ "torch stacks", "=--stacks is not for --torch: a snapshot has whole stacks" },
-	{ "steps|max-entries !torch !model", "=--%s is for --torch" },
+	{ "iterations|max-entries !torch !model", "=--%s is for --torch" },
 	{ "output=- !model", "=--output -: standard output is the program's; a recording needs a file" },
 	{ 0 },
 };

@@ -15,7 +15,7 @@ static int run_exec(void *own, struct frag_args *args, struct frag_error *err)
 	int rc = frag_run_options_check(&run->options, args->cmd, err), done;
 
 	s->command = args->line;
-	s->draws = run->options.html != NULL;
+	s->draws = run->options.html || run->options.svg;
 	rc = rc ? rc : frag_session_begin(s, &run->options, err);
 	rc = rc ? rc : frag_session_simulate(s, path, err);
 	if (rc && (rc != -FRAG_EINTERRUPTED || !s->run_count))

@@ -75,6 +75,7 @@ const char *const frag_stacks_words[] = {
 	[FRAG_STACKS_PYTHON] = "python", NULL,
 };
 const char *const frag_result_formats[] = { "text", "json", NULL };
+const char *const frag_page_formats[] = { "text", "json", "html", NULL };
 static const char *const summary_words[] = { "pytorch", NULL };
 
 int frag_run_set_columns(void *at, const struct frag_opt *o, const char *value,
@@ -91,10 +92,12 @@ int frag_run_set_format(void *at, const struct frag_opt *o, const char *value,
 			struct frag_error *err)
 {
 	struct frag_run_options *run = at;
-	int format = 0, rc = frag_option_word(&format, o->name, value, frag_result_formats, err);
+	int format = 0, rc = frag_option_word(&format, o->name, value, o->words, err);
 
-	if (!rc && format)
+	if (!rc && strcmp(value, "json") == 0)
 		run->json = "-";
+	if (!rc && strcmp(value, "html") == 0)
+		run->html = "-";
 	return rc;
 }
 
@@ -102,7 +105,7 @@ const struct frag_opt frag_run_opts[] = {
 	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...]; repeatable (by the trace)"),
 	FRAG_RESULT_ROWS("write the answer to a file, .json or .html; repeatable", 0),
 	FRAG_STEPS_ROWS,
-	FRAG_HTML_ROW,
+	{ 0, "svg", "FILE", "write the timelines of the page, as one picture", FRAG_RUN_OUTPUT(svg) },
 	{ 0, "summary", "WHAT", "pytorch: add the table of torch.cuda.memory_summary()",
 	  FRAG_TRUTH(struct frag_run_options, summary, summary_words, 0) },
 	FRAG_STACKS_ROW("stacks with -v: python, the program's own; all; top, just the tag;"
@@ -227,7 +230,8 @@ int frag_run_options_check(struct frag_run_options *run, const struct frag_cmd *
 {
 	bool standard = false;
 	const char *const paths[] = {
-		run->steps, run->placements, run->json, run->html, run->write_profile,
+		run->steps, run->placements, run->json, run->html, run->svg,
+		run->write_profile,
 	};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)

@@ -21,7 +21,7 @@ struct frag_run_options {
 		uint64_t total;         /* that of the capacity; UINT64_MAX: the trace's */
 	};
 	uint64_t context, other, granularity;   /* UINT64_MAX: the trace's */
-	const char *steps, *placements, *json, *html;   /* paths; NULL: not wanted */
+	const char *steps, *placements, *json, *html, *svg;     /* paths; NULL: not wanted */
 	struct frag_columns columns;    /* of steps */
 	const char *write_profile;      /* likewise; of replay */
 	const char *profile_path;       /* NULL: the trace's devices */
@@ -67,13 +67,12 @@ struct frag_run_options {
 	  FRAG_WORD(struct frag_run_options, stacks, frag_stacks_words) }
 #define FRAG_STACKS_HELP                                                                       \
 	"of stacks: top frame as the tag, with python, the program's, or all; none"
-enum frag_without { FRAG_NO_PAGE = 1, FRAG_NO_STEPS = 2 };      /* the command has no such option */
+#define FRAG_NO_PAGE 1          /* the command draws none */
 #define FRAG_RESULT_ROWS(output, without)                                                      \
-	{ 0, "format", "FORMAT", "text or json (text)", .words = frag_result_formats,          \
+	{ 0, "format", "FORMAT", (without) ? "text or json (text)" : "text, json or html (text)", \
+	  .words = (without) ? frag_result_formats : frag_page_formats,                        \
 	  FRAG_CALL(frag_run_set_format) },                                                    \
 	{ 'o', "output", "FILE", output, .min = (without), FRAG_CALL(frag_run_set_output) }
-#define FRAG_HTML_ROW                                                                          \
-	{ 0, "html", "FILE", "write an HTML report (see fragsim report)", FRAG_RUN_OUTPUT(html) }
 #define FRAG_QUIET_ROW(help) { 'q', "quiet", NULL, help, FRAG_RUN_FLAG(quiet) }
 #define FRAG_ON_OOM_ROW                                                                        \
 	{ 0, "on-oom", "WHAT", "stop or continue after an out-of-memory (stop)",               \
@@ -115,7 +114,7 @@ enum frag_without { FRAG_NO_PAGE = 1, FRAG_NO_STEPS = 2 };      /* the command h
 frag_set_option frag_run_add_policy, frag_run_add_condition, frag_run_set_columns,
 	frag_run_set_format, frag_run_set_output;
 extern const char *const frag_on_oom_words[], *const frag_stacks_words[];
-extern const char *const frag_result_formats[];
+extern const char *const frag_result_formats[], *const frag_page_formats[];
 
 extern const struct frag_opt frag_run_opts[];
 

@@ -1,4 +1,4 @@
-/* session.c - what run, report and replay do alike; the pages of runs, theirs and of answers. */
+/* session.c - what run, report and replay do alike. */
 #include "cmd/session.h"
 
 #include <stdlib.h>
@@ -6,211 +6,16 @@
 #include <unistd.h>
 
 #include "answers/report.h"
-#include "base/array_grow.h"
 #include "base/bug.h"
 #include "cmd/progress.h"
 #include "documents/documents.h"
 #include "engine/tape_run.h"
-#include "iterations/leak_detect.h"
 #include "policy/policies.h"
 #include "scope/claim.h"
 
-/* Pages --------------------------------------------------------------------- */
-
-/* Allocates a drawing of `policies` policies. */
-static int drawing_room(struct frag_html_page *d, uint32_t policies, struct frag_error *err)
-{
-	if (policies > FRAG_PAGE_POLICIES_MAX)
-		return frag_fail(err, FRAG_EUSAGE, "%u policies: a page shows at most %d", policies,
-				 FRAG_PAGE_POLICIES_MAX);
-	d->pages = calloc(policies, sizeof(*d->pages));
-	return d->pages ? 0 : frag_fail_nomem(err);
-}
-
-/* After the last step, before the simulations are retired. */
-static int drawing_end(struct frag_html_page *d, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < d->count && !rc; i++)
-		rc = frag_page_end(&d->pages[i], err);
-	return rc;
-}
-
-/*
- * At last, the section of a trace: the caller fills in `made`, except its pages and leaks. tape:
- * where iterations are searched for; NULL: nowhere.
- */
-static int drawing_make(struct frag_html_page *d, struct frag_page_trace *made,
-		      const struct frag_tape *tape, struct frag_page_section *section,
-		      struct frag_error *err)
-{
-	const struct frag_report *report = made->report;
-	const bool marked = report->run_count
-			    && report->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
-	struct frag_leaks leaks = { .leak_count = 0 };
-	int rc = marked && tape ? frag_leaks_find(&leaks, tape, NULL, UINT64_MAX, NULL, err) : 0;
-
-	made->pages = d->pages;
-	made->page_count = report->run_count / report->trace->device_count;
-	made->leaks = leaks.iterations.count ? &leaks : NULL;
-	rc = rc ? rc : frag_page_section_init(section, made, err);
-	frag_leaks_fini(&leaks);
-	return rc;
-}
-
-static void drawing_fini(struct frag_html_page *d)
-{
-	for (uint32_t i = 0; i < d->count; i++)
-		frag_page_fini(&d->pages[i]);
-	free(d->pages);
-}
-
-/* x must be released, also where this fails. */
-static int redrawn_begin(struct frag_redrawn *x, const struct frag_loaded_trace *taped,
-			 struct frag_error *err)
-{
-	*x = (struct frag_redrawn){ .taped = taped, .look = UINT64_MAX };
-	return drawing_room(&x->drawing, FRAG_PAGE_POLICIES_MAX, err);
-}
-
-static void redrawn_fini(struct frag_redrawn *x)
-{
-	drawing_fini(&x->drawing);
-	for (uint32_t i = 0; i < x->sim_count; i++)
-		frag_sim_del(x->sims[i]);
-}
-
-static int answer_page_play(struct frag_redrawn *x, struct frag_sim *sim, struct frag_error *err)
-{
-	const struct frag_job job = { .stop = frag_interrupted };
-	struct frag_tape_reader *reader = frag_tape_reader_new(x->taped->tape);
-	int rc = reader ? frag_tape_play(sim, reader, UINT64_MAX, &job, err) : frag_fail_nomem(err);
-
-	frag_tape_reader_del(reader);
-	return rc;
-}
-
-int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
-		     const struct frag_device_figures *devices, struct frag_error *err)
-{
-	struct frag_sim_options options = { .model = NULL };
-	struct frag_sim *sim;
-	int rc;
-
-	if (x->sim)
-		options = *x->sim;
-	options.devices = devices;
-	options.on_oom = &frag_oom_explain;
-	if (x->sim_count == FRAG_PAGE_POLICIES_MAX)
-		return 0;
-	rc = frag_sim_on_tape(&sim, choice, x->taped->tape, &options, err);
-	if (rc)
-		return rc;
-	x->sims[x->sim_count++] = sim;
-	/* a policy that fails has no page; the others have */
-	rc = frag_page_init(&x->drawing.pages[x->drawing.count++], sim, err);
-	if (!rc)
-		x->drawing.pages[x->drawing.count - 1].look = x->look;
-	return rc ? rc : answer_page_play(x, sim, err);
-}
-
-/* Fills in one run a policy and device, in this order, and returns how many there are. */
-static uint32_t report_runs(struct frag_report_run *runs, struct frag_sim *const *sims,
-			  uint32_t count, bool interrupted)
-{
-	uint32_t n = 0, devices;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct frag_result *results = frag_sim_results(sims[i], interrupted, &devices);
-
-		for (uint32_t d = 0; d < devices; d++)
-			runs[n++].result = &results[d];
-	}
-	return n;
-}
-
-static int make_section(struct frag_redrawn *x, const struct frag_report_run *runs, uint32_t count,
-			struct frag_answer_page *r, struct frag_error *err)
-{
-	const bool cured = x->answer && x->answer->fix.found;
-	const struct frag_report report = {
-		.trace = frag_tape_info(x->taped->tape), .runs = runs,
-		.run_count = cured ? count / 2 : count, .answers = x->answer,
-	};
-	struct frag_page_trace made = {
-		.report = &report, .symbols = frag_tape_symbols(x->taped->tape), .silent = true,
-		.look = x->look, .fits = x->fits, .source = x->source,
-		.cured = cured ? &x->drawing.pages[1] : NULL,
-		.cured_runs = cured ? runs[report.run_count].result : NULL,
-	};
-
-	if (!FRAG_EXTEND(r->sections, r->capacity, r->count, r->count))
-		return frag_fail_nomem(err);
-	return drawing_make(&x->drawing, &made, x->taped->tape, &r->sections[r->count - 1], err);
-}
-
-/* After the last run: they become a section. */
-static int redrawn_end(struct frag_redrawn *x, struct frag_answer_page *r, struct frag_error *err)
-{
-	const uint32_t devices = frag_tape_info(x->taped->tape)->device_count;
-	struct frag_report_run *runs;
-	int rc = drawing_end(&x->drawing, err);
-
-	if (rc)
-		return rc;
-	runs = calloc((size_t)x->sim_count * devices + 1, sizeof(*runs));
-	rc = runs ? make_section(x, runs, report_runs(runs, x->sims, x->sim_count, false), r,
-				 err)
-		  : frag_fail_nomem(err);
-	free(runs);
-	return rc;
-}
-
-int frag_answer_page_draw(struct frag_answer_page *r, const struct frag_loaded_trace *taped,
-			  uint32_t source, frag_draw *draw, void *ctx, struct frag_error *err)
-{
-	struct frag_redrawn x;
-	int rc = redrawn_begin(&x, taped, err);
-
-	x.source = source;
-	if (!rc && draw)
-		rc = draw(ctx, &x, err);
-	for (uint32_t i = 0; i < taped->choice_count && !rc && !draw; i++)
-		rc = frag_redrawn_run(&x, &taped->choices[i], taped->devices.figures, err);
-	rc = rc ? rc : redrawn_end(&x, r, err);
-	redrawn_fini(&x);
-	return rc;
-}
-
-static int print_page(const void *what, const struct frag_text_style *paper, FILE *f,
-		      struct frag_error *err)
-{
-	const struct frag_answer_page *r = what;
-	struct frag_memory answer;
-	int rc;
-
-	if (!frag_memory_open(&answer))
-		return frag_fail_nomem(err);
-	rc = frag_format_print(r->text, r->what, paper, answer.f, err);
-	if (!frag_memory_close(&answer) && !rc)
-		rc = frag_fail_nomem(err);
-	rc = rc ? rc : frag_page_print(r->sections, r->count, r->command,
-				       &(struct frag_page_answer){
-					     .text = answer.text, .paths = r->paths,
-					     .path_count = r->path_count, .bad = r->bad,
-					     .beside = r->beside,
-				     }, f, err);
-	free(answer.text);
-	return rc;
-}
-
-const struct frag_format frag_redraw_page = { .name = "html", .print = print_page };
-
-/* Sessions ------------------------------------------------------------------ */
-
-#define FILES(s) { &(s)->steps.file, &(s)->placements.file, &(s)->json, &(s)->html, &(s)->profile }
-#define FILE_COUNT 5
+#define FILES(s) { &(s)->steps.file, &(s)->placements.file, &(s)->json, &(s)->html, &(s)->svg, \
+	&(s)->profile }
+#define FILE_COUNT 6
 
 /*
  * The first policy writes into the file, the others into spools. A stream counts
@@ -260,6 +65,7 @@ static int session_open(struct frag_session *s, struct frag_error *err)
 	rc = rc ? rc : open_stream(&s->placements, s, err);
 	rc = rc ? rc : frag_open_guarded(&s->json, o->json, err);
 	rc = rc ? rc : frag_open_guarded(&s->html, o->html, err);
+	rc = rc ? rc : frag_open_guarded(&s->svg, o->svg, err);
 	return rc ? rc : frag_open_guarded(&s->profile, o->write_profile, err);
 }
 
@@ -289,6 +95,8 @@ static int write_documents(struct frag_session *s, const struct frag_report *rep
 				       report->run_count, &s->json, err);
 	if (!rc && s->html.path)
 		rc = frag_page_write(&s->section, 1, s->command, &s->html, err);
+	if (!rc && s->svg.path)
+		rc = frag_page_write(&s->section, 1, NULL, &s->svg, err);
 	if (!rc && s->profile.path)
 		rc = frag_profile_write(report->gpu, runs, report->run_count, &s->profile, err);
 	free(runs);
@@ -380,7 +188,7 @@ int frag_session_add(struct frag_session *s, struct frag_sim *sim, const struct 
  */
 static void session_collect(struct frag_session *s, bool interrupted)
 {
-	s->run_count = report_runs(s->runs, s->sims, s->sim_count, interrupted);
+	s->run_count = frag_report_runs_of(s->runs, s->sims, s->sim_count, interrupted);
 	for (uint32_t i = 0; i < s->run_count; i++)
 		s->runs[i].chart = &s->charts[i];
 }
@@ -579,7 +387,7 @@ static int make_sims(struct frag_session *s, struct frag_error *err)
 	const struct frag_loaded_trace *t = &s->traced;
 	const struct frag_sim_options options = sim_options(s);
 	const uint32_t devices = frag_trace_info(t->trace)->device_count;
-	int rc = s->draws ? drawing_room(&s->drawing, t->choice_count, err) : 0;
+	int rc = s->draws ? frag_drawing_init(&s->drawing, t->choice_count, err) : 0;
 
 	for (uint32_t i = 0; i < t->choice_count && !rc; i++) {
 		struct frag_sim *sim;
@@ -724,20 +532,20 @@ static int draw_section(struct frag_session *s, struct frag_error *err)
 	};
 	struct frag_redrawn x;
 	uint32_t devices;
-	int rc, drawn = redrawn_begin(&x, &s->traced, err);
+	int rc, drawn = frag_redrawn_init(&x, &s->traced, err);
 
 	x.sim = &s->options->sim;
 	if (cured && !drawn)
 		drawn = frag_redrawn_run(&x, &s->answers->fix.choice, s->traced.devices.figures,
 					 err);
-	drawn = drawn ? drawn : drawing_end(&x.drawing, err);
+	drawn = drawn ? drawn : frag_drawing_end(&x.drawing, err);
 	if (cured && !drawn) {
 		made.cured = x.drawing.pages;
 		made.cured_runs = frag_sim_results(x.sims[0], false, &devices);
 	}
 	rc = drawn && drawn != -FRAG_EINTERRUPTED
-	     ? drawn : drawing_make(&s->drawing, &made, s->traced.tape, &s->section, err);
-	redrawn_fini(&x);
+	     ? drawn : frag_drawing_section(&s->drawing, &made, s->traced.tape, &s->section, err);
+	frag_redrawn_fini(&x);
 	return rc ? rc : drawn;
 }
 
@@ -758,7 +566,7 @@ int frag_session_simulate(struct frag_session *s, const char *path, struct frag_
 	rc = read_trace(s, err);
 	if (rc && rc != -FRAG_EINTERRUPTED)
 		return rc;
-	drawn = drawing_end(&s->drawing, err);
+	drawn = frag_drawing_end(&s->drawing, err);
 	if (drawn)
 		return drawn;
 	session_collect(s, rc != 0);
@@ -782,7 +590,7 @@ void frag_session_fini(struct frag_session *s)
 	for (size_t i = 0; i < FILE_COUNT; i++)
 		frag_outfile_abandon(files[i]);
 	frag_register_partial_file(NULL);
-	drawing_fini(&s->drawing);
+	frag_drawing_fini(&s->drawing);
 	frag_page_section_fini(&s->section);
 	drop_answers(s);
 	free(s->claims);

@@ -1,20 +1,12 @@
 /*
- * session.h - what run, report and replay do alike: files, answers, report, exit status. And the
- * HTML report of a command that searches: it contains the answer as printed, and draws the runs
- * behind the answer, which are simulated again for it.
+ * session.h - what run, report and replay do alike: files, answers, report, exit status.
  */
 #pragma once
 
-#include "answers/page_write.h"
 #include "answers/table.h"
+#include "cmd/answer_page.h"
 #include "cmd/loaded_trace.h"
 #include "explain/diagnose_run.h"
-
-/* A page of the runs of a trace: who watches them, and what is made of it. */
-struct frag_html_page {
-	struct frag_page *pages;        /* one a policy */
-	uint32_t count;
-};
 
 /* One kind of rows: a file, and a spool for each policy after the first. */
 struct frag_stream {
@@ -34,7 +26,7 @@ struct frag_session {
 	bool draws;                             /* a page is made of it, */
 	struct frag_html_page drawing;
 	struct frag_page_section section;       /* this one */
-	const char *command;                    /* of the page of --html; borrowed */
+	const char *command;                    /* of the page; borrowed */
 	struct frag_sim **sims;         /* one a policy, as the choices; each is borrowed */
 	const struct frag_choice **choices;
 	uint32_t sim_count;
@@ -48,7 +40,7 @@ struct frag_session {
 	struct frag_tape_writer *writer;        /* while the trace is read */
 	struct frag_gpu_figures gpu;    /* of the first GPU of a replay */
 	struct frag_stream steps, placements;
-	struct frag_outfile json, html, profile;        /* zeroed where they are not open */
+	struct frag_outfile json, html, svg, profile;        /* zeroed where they are not open */
 };
 
 /* Checks the names of the files. Reads the profile. -FRAG_EUSAGE */
@@ -76,47 +68,3 @@ int frag_session_report(struct frag_session *s, const struct frag_trace *trace,
 
 /* Leaves no file behind that was not committed. */
 void frag_session_fini(struct frag_session *s);
-
-struct frag_answer_page {
-	const char *path;               /* of the page; NULL: there is none */
-	const char *command;            /* as a shell would read it again; borrowed */
-	struct frag_page_section *sections;     /* one a trace that was drawn */
-	uint32_t count, capacity;
-	const char *const *paths;       /* of the traces; borrowed */
-	uint32_t path_count;
-	const struct frag_format *text; /* the answer as text, and its data; borrowed */
-	const void *what;
-	bool bad;                       /* the answer reports a problem */
-	bool beside;                    /* its sections share the axes of their timelines */
-};
-
-/* The runs of one trace, which is borrowed. */
-struct frag_redrawn {
-	const struct frag_loaded_trace *taped;
-	struct frag_html_page drawing;
-	const struct frag_sim_options *sim; /* what happens at an out-of-memory; NULL: as usual */
-	struct frag_sim *sims[FRAG_PAGE_POLICIES_MAX];
-	uint32_t sim_count;
-	uint64_t look;                  /* the step that is inspected; UINT64_MAX: the peak */
-	const struct frag_diagnosis *answer;    /* of the first; the next has its fix. NULL: none */
-	const struct frag_fits *fits;   /* optional: the devices on which they fit */
-	uint32_t source;                /* the trace's number */
-};
-
-/*
- * Simulates one more run to its end. A report draws the first FRAG_PAGE_POLICIES_MAX runs; later
- * calls do nothing. -FRAG_EINTERRUPTED, -FRAG_ENOMEM, or a failure of the policy.
- */
-int frag_redrawn_run(struct frag_redrawn *x, const struct frag_choice *choice,
-		     const struct frag_device_figures *devices, struct frag_error *err);
-
-/*
- * The runs of a trace as one section: those that `draw` simulates, or where it is NULL the policies
- * of the trace on its devices. source: its number. -FRAG_EINTERRUPTED, -FRAG_ENOMEM
- */
-typedef int frag_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err);
-int frag_answer_page_draw(struct frag_answer_page *r, const struct frag_loaded_trace *taped,
-			  uint32_t source, frag_draw *draw, void *ctx, struct frag_error *err);
-
-/* As it stands in a table of formats: what is a struct frag_answer_page. */
-extern const struct frag_format frag_redraw_page;

@@ -137,7 +137,7 @@ static int set_shard(void *at, const struct frag_opt *o, const char *value, stru
 
 static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...]; repeatable"),
-	{ 0, "grid", "GRID", "settings of pytorch too: pytorch, short, or a file of lines",
+	{ 0, "settings", "WHICH", "settings of pytorch too: short, all, or a file of lines",
 	  .words = frag_grid_words, FRAG_TEXT(struct sweep, grid) },
 	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
 	  FRAG_CALL(set_totals) },
@@ -161,10 +161,10 @@ static const struct frag_opt opts[] = {
 #define NO_TRACE "missing argument: TRACE; without policies and traces the manifest in the folder is used"
 
 static const struct frag_refusal refusals[] = {
-	{ "merge output|TRACE|policy|grid|device-bytes|shard|resume|plan", OF_MERGE },
+	{ "merge output|TRACE|policy|settings|device-bytes|shard|resume|plan", OF_MERGE },
 	{ "!merge !output|output=", "missing option: -o DIR" },
-	{ "policy|grid|device-bytes !TRACE", NO_TRACE },
-	{ "TRACE !policy !grid", "missing option: -p NAME or --grid pytorch" },
+	{ "policy|settings|device-bytes !TRACE", NO_TRACE },
+	{ "TRACE !policy !settings", "missing option: -p NAME or --settings all" },
 	{ "tasks !plan !merge", "--tasks is for --plan and --merge; --shard I/N selects the part to"
 				" simulate" },
 	{ "plan shard|resume", "--plan prints a script and simulates nothing: --shard and --resume are"

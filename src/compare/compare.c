@@ -43,27 +43,10 @@ static double device_calls(const struct frag_result *r)
 #define ENTRY_FIGURE(name, of) { .path = "peak." #name, .unit = UNIT_##of, .of_peaks = true },
 #define ENTRY(name, unit, since, peak, pool, rows, diff, text) ENTRY_##diff(name, unit)
 
+#define OWN(name, its, of, some, ...) { .path = (its), .unit = FRAG_##of, .optional = (some), __VA_ARGS__ },
+
 const struct frag_figure frag_figures[FRAG_FIGURES] = {
-	[FRAG_PEAK_RESERVED] = { .path = "peak.reserved", .unit = FRAG_BYTES, .decides = true,
-				 .of_peaks = true },
-	[FRAG_PEAK_ALLOCATED] = { .path = "peak.allocated", .unit = FRAG_BYTES, .of_peaks = true },
-	[FRAG_OVER_BOUND] = { .path = "over_bound", .unit = FRAG_POINTS, .of_peaks = true,
-			      .value = over_bound },
-	[FRAG_EFFICIENCY] = { .path = "efficiency", .unit = FRAG_POINTS, .more_is_better = true,
-			      .of_peaks = true, .value = efficiency },
-	[FRAG_FI_DEVICE_MEAN] = { .path = "fi_device.mean", .unit = FRAG_POINTS, .decides = true },
-	[FRAG_FI_DEVICE_P95] = { .path = "fi_device.p95", .unit = FRAG_POINTS },
-	[FRAG_FI_DEVICE_MAX] = { .path = "fi_device.max", .unit = FRAG_POINTS, .decides = true },
-	[FRAG_FI_MEAN] = { .path = "fi.mean", .unit = FRAG_POINTS },
-	[FRAG_SEVERE_STEPS] = { .path = "fi_device.severe_steps", .unit = FRAG_NUMBER },
-	[FRAG_OOMS] = { .path = "counts.ooms", .unit = FRAG_NUMBER, .decides = true,
-			.of_end = true },
-	[FRAG_RETRIES] = { .path = "counts.retries", .unit = FRAG_NUMBER, .decides = true },
-	[FRAG_DEVICE_CALLS] = { .path = "device_calls", .unit = FRAG_NUMBER,
-				.value = device_calls },
-	[FRAG_DRIVER_TIME] = { .path = "modelled.driver_ns", .unit = FRAG_NANOSECONDS },
-	[FRAG_SMALLEST] = { .path = "smallest", .unit = FRAG_BYTES, .decides = true, .of_end = true,
-			    .optional = true },
+	FRAG_OWN_FIGURES(OWN)
 	FRAG_METRICS(ENTRY)
 };
 
@@ -125,12 +108,12 @@ struct frag_change frag_pair_change(const struct frag_figure *figure, const stru
 	return c;
 }
 
+const char *const frag_verdict_words[] = { "same", "changed", "better", "worse", "mixed", NULL };
+
 const char *frag_verdict_name(enum frag_verdict verdict)
 {
-	static const char *const names[] = { "same", "changed", "better", "worse", "mixed" };
-
 	FRAG_ASSERT((unsigned)verdict <= FRAG_MIXED);
-	return names[verdict];
+	return frag_verdict_words[verdict];
 }
 
 static int name_order(const struct frag_name *a, const struct frag_name *b)

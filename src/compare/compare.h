@@ -32,16 +32,35 @@ struct frag_figure {
 	double (*value)(const struct frag_result *result);
 };
 
+/*
+ * The values of a comparison, except those of metrics: X(name, path, unit, optional, ...), with further
+ * members of struct frag_figure, whose functions compare.c has.
+ */
+#define FRAG_OWN_FIGURES(X)                                                                     \
+	X(PEAK_RESERVED, "peak.reserved", BYTES, false, .decides = true, .of_peaks = true)      \
+	X(PEAK_ALLOCATED, "peak.allocated", BYTES, false, .of_peaks = true)                     \
+	X(OVER_BOUND, "over_bound", POINTS, false, .of_peaks = true, .value = over_bound)       \
+	X(EFFICIENCY, "efficiency", POINTS, false, .more_is_better = true, .of_peaks = true,    \
+	  .value = efficiency)                                                                  \
+	X(FI_DEVICE_MEAN, "fi_device.mean", POINTS, false, .decides = true)                     \
+	X(FI_DEVICE_P95, "fi_device.p95", POINTS, false, .decides = false)                      \
+	X(FI_DEVICE_MAX, "fi_device.max", POINTS, false, .decides = true)                       \
+	X(FI_MEAN, "fi.mean", POINTS, false, .decides = false)                                  \
+	X(SEVERE_STEPS, "fi_device.severe_steps", NUMBER, false, .decides = false)              \
+	X(OOMS, "counts.ooms", NUMBER, false, .decides = true, .of_end = true)                  \
+	X(RETRIES, "counts.retries", NUMBER, false, .decides = true)                            \
+	X(DEVICE_CALLS, "device_calls", NUMBER, false, .value = device_calls)                   \
+	X(DRIVER_TIME, "modelled.driver_ns", NANOSECONDS, false, .decides = false)              \
+	X(SMALLEST, "smallest", BYTES, true, .decides = true, .of_end = true)
+#define FRAG_FIGURE_NAME(name, ...) FRAG_##name,
+
 #define FRAG_FIGURE_ONE_APART
 #define FRAG_FIGURE_ONE_FIGURE + 1
 #define FRAG_FIGURE_ONE(name, unit, since, peak, pool, rows, diff, text) FRAG_FIGURE_ONE_##diff
 
 /* The metrics that tables show in separate columns. */
 enum frag_figure_name {
-	FRAG_PEAK_RESERVED, FRAG_PEAK_ALLOCATED, FRAG_OVER_BOUND, FRAG_EFFICIENCY,
-	FRAG_FI_DEVICE_MEAN, FRAG_FI_DEVICE_P95, FRAG_FI_DEVICE_MAX, FRAG_FI_MEAN,
-	FRAG_SEVERE_STEPS, FRAG_OOMS, FRAG_RETRIES, FRAG_DEVICE_CALLS, FRAG_DRIVER_TIME,
-	FRAG_SMALLEST,
+	FRAG_OWN_FIGURES(FRAG_FIGURE_NAME)
 	FRAG_METRIC_FIGURES,    /* and after these the peaks that the table of metrics names */
 	FRAG_FIGURES = FRAG_METRIC_FIGURES FRAG_METRICS(FRAG_FIGURE_ONE)
 };
@@ -74,6 +93,7 @@ struct frag_change {
 };
 
 const char *frag_verdict_name(enum frag_verdict verdict);
+extern const char *const frag_verdict_words[];  /* by enum frag_verdict, ended by NULL */
 
 struct frag_pair {
 	struct frag_run *run;           /* NULL: the base has it only */

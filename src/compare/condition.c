@@ -102,19 +102,19 @@ static bool parse_change(const char *p, size_t n, struct frag_condition *c)
 /* What a path may be, for a hint; frag_result_value() decides. */
 static const char *const all_paths[] = {
 	FRAG_METRICS(PATHS)
-#define X(name) "counts." #name,
+#define X(name, ...) "counts." #name,
 	FRAG_COUNTS(X)
 #undef X
 #define X(name) "prediction." #name,
 	FRAG_PREDICTION(X)
 #undef X
-#define X(name) "modelled." #name,
+#define X(name, ...) "modelled." #name,
 	FRAG_MODELLED(X)
 #undef X
-#define X(name) "compaction." #name,
+#define X(name, ...) "compaction." #name,
 	FRAG_COMPACTION(X)
 #undef X
-#define X(name) "planned." #name,
+#define X(name, ...) "planned." #name,
 	FRAG_PLANNED(X)
 #undef X
 	"steps", "lower_bound", "smallest", "oom", "any",

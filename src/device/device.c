@@ -169,7 +169,7 @@ uint64_t frag_size_class_max(uint32_t which)
 					      : UINT64_C(1) << (FRAG_FIRST_CLASS_BITS + which);
 }
 
-/* The simulated device: it counts what is in use (fragsim-trace(5), Members of a device) ---- */
+/* The simulated device: it counts what is in use (fragsim-lines(5), Members of a device) ---- */
 
 /*
  * Physical pages are fungible, so a segment fits wherever enough bytes are free, and addresses

@@ -53,7 +53,7 @@ const struct frag_card *frag_card_named(const char *key, struct frag_error *err)
 		if (is_key(c, key))
 			return c;
 	near = suggest(key, &names);
-	frag_fail(err, FRAG_EUSAGE, "no card \"%.60s\";%s%s%s fragsim cards lists them", key,
+	frag_fail(err, FRAG_EUSAGE, "no card \"%.60s\";%s%s%s fragsim list cards lists them", key,
 		  *near ? " did you mean " : "", near, *near ? "?" : "");
 	return NULL;
 }

@@ -20,7 +20,7 @@
 static uint64_t document_head_version_of(const char *format)
 {
 	static const char *const first[] = {
-		"fragsim-cards", "fragsim-change", "fragsim-info", "fragsim-policies",
+		"fragsim-change", "fragsim-info", "fragsim-policies",
 	};
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
@@ -52,6 +52,18 @@ void frag_document_content(struct frag_node_ref in, const char *key, uint64_t co
 
 	snprintf(text, sizeof(text), "%016" PRIx64, content);
 	frag_json_text(in, key, text);
+}
+
+void frag_document_hex(struct frag_node_ref in, const char *key, const char *bytes)
+{
+	const size_t length = strlen(bytes);
+	char *hex = malloc(2 * length + 1);
+
+	for (size_t i = 0; hex && i < length; i++)
+		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
+	in.doc->failed |= !hex;
+	frag_json_text(in, key, hex);
+	free(hex);
 }
 
 /* A policy's parameter: a number, true or false, or text if it has a special format. */
@@ -97,7 +109,7 @@ const struct frag_field frag_policy_fields[] = {
 	{ "name", FRAG_TYPE_TEXT, FRAG_WHOLE, .get = policy_name_of },
 	{ "text", FRAG_TYPE_TEXT, FRAG_AT(choice, text), "as on the command line" },
 	{ "params", FRAG_TYPE_MAP, FRAG_WHOLE, "every key with its value", .put = put_params,
-	  .members = "{\"type\": [\"number\", \"boolean\", \"string\"]}" },
+	  .members = FRAG_PARAM_SCHEMA },
 	{ 0 },
 };
 
@@ -428,26 +440,57 @@ int frag_policies_write(const struct frag_policy_ops *const *policies, struct fr
 	return frag_json_write(&doc, out, err);
 }
 
-static void put_context(struct frag_node_ref o, const void *of)
+static bool card_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_context *context = frag_context_of(of);
+	const struct frag_card *card = ((const struct frag_card *const *)of)[i];
 
-	frag_json_u64(o, "context_bytes", (uint64_t)context->mib << 20);
-	frag_json_text(o, "context_message", context->message);
-	frag_json_text(o, "context_source", context->source);
+	if (card)
+		*(struct frag_card *)element = *card;
+	return card != NULL;
 }
+
+static struct frag_cell_value card_context_of(const void *card)
+{
+	return FRAG_OF(frag_context_of(card));
+}
+
+static struct frag_cell_value context_bytes_of(const void *context)
+{
+	return FRAG_NUMBER_OF((uint64_t)((const struct frag_context *)context)->mib << 20);
+}
+
+static const struct frag_field context_fields[] = {
+	{ "context_bytes", FRAG_TYPE_BYTES, FRAG_WHOLE, "of CUDA and the libraries of a PyTorch program, as"
+	  " --device counts", .get = context_bytes_of },
+	{ "context_message", FRAG_TYPE_TEXT, FRAG_AT(context, message), "the sizes of the message that shows it;"
+	  " null: assumed", .nullable = true },
+	{ "context_source", FRAG_TYPE_TEXT, FRAG_AT(context, source), "the page with the message",
+	  .nullable = true },
+	{ 0 },
+}, card_fields[] = {
+	{ "key", FRAG_TYPE_TEXT, FRAG_AT(card, key), "as --device takes it" },
+	{ "name", FRAG_TYPE_TEXT, FRAG_AT(card, name), "as its maker calls it" },
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(card, bytes), "its capacity: the smallest one that is printed as reported" },
+	{ "reported", FRAG_TYPE_TEXT, FRAG_AT(card, reported), "in the source's own unit; its MB are MiB" },
+	{ "by", FRAG_TYPE_TEXT, FRAG_AT(card, by), "CUDA, HIP, OpenCL or nvidia-smi" },
+	{ "source", FRAG_TYPE_TEXT, FRAG_AT(card, source), "the page" },
+	{ "per_card", FRAG_TYPE_COUNT, FRAG_AT(card, count), "how many of the slice a card has; 1 of a card",
+	  .least = 1 },
+	{ "", FRAG_TYPE_MEMBERS, FRAG_WHOLE, .get = card_context_of, .fields = context_fields },
+	{ 0 },
+}, cards_fields[] = {
+	{ "cards", FRAG_TYPE_LIST, FRAG_WHOLE, "by bytes, then key; or as they were named", .each = card_at, .fields = card_fields },
+	{ 0 },
+};
+
+const struct frag_document_type frag_cards_document = {
+	.format = "fragsim-cards", .version = 1, .fields = cards_fields, .no_tool = true,
+	.what = "What fragsim list cards writes, see fragsim-list(1).",
+};
 
 int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err)
 {
-	struct frag_json doc;
-	static const struct frag_json_row rows[] = {
-		ROW(card, key), ROW(card, name), ROW(card, bytes), ROW(card, reported), ROW(card, by),
-		ROW(card, source), ROW_AS("per_card", card, count), ROW_CALL(put_context), ROW_END,
-	};
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-cards"), list;
+	struct frag_json doc = frag_document_of(&frag_cards_document, cards);
 
-	list = frag_json_array(root, "cards");
-	for (const struct frag_card *const *card = cards; *card; card++)
-		frag_json_of(list, NULL, rows, *card);
 	return frag_json_write(&doc, out, err);
 }

@@ -18,6 +18,9 @@ void frag_document_tool(struct frag_node_ref root);
 /* A trace's content as 16 digits: a member of this name. */
 void frag_document_content(struct frag_node_ref in, const char *key, uint64_t content);
 
+/* The bytes of a text, two hexadecimal digits each. */
+void frag_document_hex(struct frag_node_ref in, const char *key, const char *bytes);
+
 /* A policy with its text and every key: a member `policy`. */
 void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
 
@@ -30,6 +33,9 @@ struct frag_device_view {
 	struct frag_device_figures figures;
 };
 extern const struct frag_field frag_device_fields[], frag_figures_fields[];
+
+/* The schema of a policy's parameter. */
+#define FRAG_PARAM_SCHEMA "{\"type\": [\"number\", \"boolean\", \"string\"]}"
 
 /* The member `evidence`, of a struct frag_choice at this place. */
 #define FRAG_EVIDENCE_FIELD(at)                                                                 \
@@ -60,6 +66,16 @@ extern const struct frag_field frag_trace_scope_fields[];
 #define FRAG_SCOPE_FIELD(at)                                                                    \
 	{ "scope", FRAG_TYPE_OBJECT, at, "which part of its program's run the recording contains", \
 	  .fields = frag_scope_fields }
+
+/* By enum frag_part, ended by NULL. */
+extern const char *const frag_bound_words[];
+
+/* The members `bound` and `at_least` of a struct frag_claim; at(m) is the place of its member m. */
+#define FRAG_CLAIM_FIELDS(at)                                                                   \
+	{ "bound", FRAG_TYPE_WORD, at(part), "exact: at_least is the program's smallest device;"  \
+	  " at_least: the recording is a part of its program", .words = frag_bound_words },      \
+	{ "at_least", FRAG_TYPE_CAPACITY, at(at_least), "of the device that the program needs;"   \
+	  " null: no device is enough", .absence = FRAG_UNLESS_MAX }
 
 /* What the policy's rules were compared with: a member `evidence`. */
 void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice);
@@ -102,10 +118,3 @@ extern const struct frag_field frag_calls_fields[];
 /* A member `calls` of a result and of a profile: the time of each kind of driver call, by size. */
 void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
 
-/* Members of objects that a result and a baseline have, written and read. */
-extern const struct frag_json_row frag_result_device_rows[];
-extern const struct frag_json_row frag_small_rows[];    /* of it, where there are some */
-extern const struct frag_json_row frag_distribution_rows[];
-extern const struct frag_json_row frag_runs_rows[];     /* of a trace, behind its path */
-extern const struct frag_json_row frag_counts_rows[], frag_modelled_rows[];
-extern const struct frag_json_row frag_compaction_rows[], frag_planned_rows[];

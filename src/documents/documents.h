@@ -12,11 +12,12 @@
 #include "device/driver_cost_model.h"
 #include "device/gpu.h"
 #include "device/known_cards.h"
+#include "documents/fields.h"
 #include "explain/diagnose_run.h"
 #include "fragsim/device.h"
 #include "fragsim/metrics.h"
 #include "fragsim/trace.h"
-#include "messages/message.h"
+#include "messages/finder.h"
 #include "scope/claim.h"
 
 /*
@@ -27,11 +28,15 @@ int frag_result_write(const struct frag_trace_info *trace, const struct frag_res
 		      const struct frag_diagnosis *answers, const struct frag_claim *claims, uint32_t count,
 		      struct frag_outfile *out, struct frag_error *err);
 
-/* A RUN of it: members of an object. answer may be NULL. */
-void frag_document_run(struct frag_node_ref run, const struct frag_result *r,
-		       const struct frag_diagnosis *answer);
+/* A RUN of it, without the claim: an object of these fields. */
+struct frag_run_view {
+	const struct frag_result *run;
+	const struct frag_diagnosis *answer;    /* or NULL */
+};
+extern const struct frag_field frag_run_fields[];
 
-extern const struct frag_document_type frag_profile_document;
+extern const struct frag_document_type frag_result_document, frag_baseline_document;
+extern const struct frag_document_type frag_run_line_document, frag_profile_document;
 
 /* What the runs of a replay on that GPU have learned of it: fragsim-profile(5). */
 int frag_profile_write(const struct frag_gpu_figures *gpu, const struct frag_result *const *runs,
@@ -75,22 +80,18 @@ bool frag_run_line_parse(struct frag_run_line *line, const char *text, size_t le
 const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom, bool now,
 			     char buf[FRAG_OOM_MESSAGE_ROOM]);
 
-/*
- * OOM messages as JSON, a record for each message: see fragsim-explain(1). There may be any number
- * of them, so none is kept. count: how many came before; the first one
- * begins the document. Failures stay in the file.
- */
-void frag_message_write(const struct frag_message *m, uint64_t count, struct frag_outfile *out);
-
-/* Ends the document of one message or more; more: the number of messages that it omits. */
-void frag_message_write_end(struct frag_outfile *out, uint64_t more);
+/* The groups of a text, at most `top` of its messages, and its accounts. */
+int frag_messages_write(const struct frag_message_groups *groups, uint32_t top,
+			struct frag_outfile *out, struct frag_error *err);
+extern const struct frag_document_type frag_message_document, frag_trace_document;
 
 /* Policies, ended by NULL, with their keys. */
 int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,
 			struct frag_error *err);
 
-/* Cards, an array of const struct frag_card *, ended by NULL: fragsim-cards(1). */
+/* Cards, an array of const struct frag_card *, ended by NULL: fragsim-list(1). */
 int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err);
+extern const struct frag_document_type frag_cards_document;
 
 /* What a replay has learned of a device, out of a file: see fragsim-profile(5). */
 struct frag_profile {

@@ -75,17 +75,21 @@ struct frag_cell_value frag_field_value(const struct frag_field *field, const vo
 			       : value_at(field, struct_of(field, of) + field->at);
 	if (field->absence == FRAG_IF)
 		v.there = v.there && *((const bool *)of + field->there);
+	if (field->known)
+		v.there = v.there && field->known(struct_of(field, of), field);
 	return v;
 }
 
 uint32_t frag_field_each(const struct frag_field *field, const void *of,
 		       bool (*visit)(void *ctx, const void *element), void *ctx)
 {
-	const char *const in = struct_of(field, of), *const at = in + field->at;
+	const char *const in = struct_of(field, of);
 	_Alignas(max_align_t) char made[FRAG_ELEMENT_MAX];
 	uint32_t i = 0;
 
 	FRAG_ASSERT(field->type == FRAG_TYPE_LIST);
+	if (!in)
+		return 0;
 	if (field->each) {
 		while (field->each(in, i, made)) {
 			i++;
@@ -93,6 +97,7 @@ uint32_t frag_field_each(const struct frag_field *field, const void *of,
 				break;
 		}
 	} else {
+		const char *const at = in + field->at;
 		const char *const list = field->store == FRAG_STORED_POINTER
 					 ? *(const char *const *)(const void *)at : at;
 		const uint32_t count = *(const uint32_t *)(const void *)(in + field->count);
@@ -120,6 +125,7 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	case FRAG_TYPE_COUNT:
 	case FRAG_TYPE_BYTES:
 	case FRAG_TYPE_CAPACITY:
+	case FRAG_TYPE_SUM:
 		frag_json_u64(in, key, v.u);
 		return;
 	case FRAG_TYPE_INTEGER:
@@ -130,6 +136,7 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 		return;
 	case FRAG_TYPE_NUMBER:
 	case FRAG_TYPE_CHANGE:
+	case FRAG_TYPE_PERCENT:
 		frag_json_fixed4(in, key, v.d);
 		return;
 	case FRAG_TYPE_TEXT:
@@ -144,6 +151,9 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	case FRAG_TYPE_CONTENT:
 		frag_document_content(in, key, v.u);
 		return;
+	case FRAG_TYPE_HEX:
+		frag_document_hex(in, key, v.text);
+		return;
 	case FRAG_TYPE_FRAMES:
 		frag_json_frames(in, key, v.text);
 		return;
@@ -153,7 +163,10 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	case FRAG_TYPE_LIST:
 	case FRAG_TYPE_MAP:
 	case FRAG_TYPE_FIGURE:
+	case FRAG_TYPE_SIZE:
+	case FRAG_TYPE_VALUE:
 	case FRAG_TYPE_RANGE:
+	case FRAG_TYPE_VALUES:
 	case FRAG_TYPE_MEMBERS:
 	case FRAG_TYPE_END:
 		break;
@@ -185,6 +198,15 @@ static void put_range(struct frag_node_ref in, const uint64_t *range)
 	frag_json_u64_or_null(pair, NULL, range[1] != UINT64_MAX, range[1]);
 }
 
+static void put_array(struct frag_node_ref in, const struct frag_field *fields, const void *of)
+{
+	const struct frag_node_ref array = frag_json_array(in, NULL);
+	char buf[FRAG_ELEMENT_MAX];
+
+	for (; !frag_field_is_end(fields); fields++)
+		put_scalar(array, NULL, fields, fields->type, frag_field_value(fields, of, buf));
+}
+
 /* The next element, while the list shows one. */
 static bool put_element(void *ctx, const void *element)
 {
@@ -197,6 +219,10 @@ static bool put_element(void *ctx, const void *element)
 			return true;
 	} else if (to->at++ >= to->shown) {
 		return false;
+	}
+	if (field->items == FRAG_TYPE_VALUES) {
+		put_array(to->array, field->fields, element);
+		return true;
 	}
 	if (field->fields) {
 		frag_put_object(to->array, to->one, field->fields, element);
@@ -288,7 +314,8 @@ struct frag_json frag_document_of(const struct frag_document_type *d, const void
 	struct frag_json doc;
 	const struct frag_node_ref root = frag_declared_begin(&doc, d);
 
-	frag_document_tool(root);
+	if (!d->no_tool)
+		frag_document_tool(root);
 	frag_put_document(root, d, answer);
 	return doc;
 }

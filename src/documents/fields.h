@@ -29,22 +29,28 @@ enum frag_field_type {
 	FRAG_TYPE_COUNT,             /* an integer from 0 on */
 	FRAG_TYPE_BYTES,             /* the same; for people rounded: 2.63 GiB */
 	FRAG_TYPE_CAPACITY,          /* the same; for people exact: 2692 MiB */
+	FRAG_TYPE_SUM,               /* the same of many sizes, which may exceed 2^53 */
 	FRAG_TYPE_INTEGER,           /* of either sign */
 	FRAG_TYPE_FLAG,              /* true or false */
 	FRAG_TYPE_NUMBER,            /* four digits after the point */
 	FRAG_TYPE_CHANGE,            /* the same, a percentage; for people +1.23 % */
+	FRAG_TYPE_PERCENT,           /* the same, from 0 to 100 */
 	FRAG_TYPE_NUMBER_JSON,       /* text of a number that is JSON already */
 	FRAG_TYPE_TEXT,              /* a C string */
 	FRAG_TYPE_TEXT_JSON,         /* a string that is JSON text already */
 	FRAG_TYPE_ID,                /* JSON text of a trace's handle: a number or a string */
+	FRAG_TYPE_SIZE,              /* of a document that is read: bytes, or a text such as 512MiB */
+	FRAG_TYPE_VALUE,             /* likewise: a number or a text */
 	FRAG_TYPE_FIGURE,            /* text of a column alone, which has a number */
 	FRAG_TYPE_WORD,              /* one of the field's words */
 	FRAG_TYPE_CONTENT,           /* a hash, as 16 hexadecimal digits */
+	FRAG_TYPE_HEX,               /* the bytes of a C string, two hexadecimal digits each */
 	FRAG_TYPE_OBJECT,            /* of the field's fields */
 	FRAG_TYPE_LIST,              /* of objects of the field's fields, or of words, texts or numbers */
 	FRAG_TYPE_MAP,               /* an object whose members the table does not name: `put` adds them */
 	FRAG_TYPE_FRAMES,            /* a list of strings, by the text of frag_frames_json() */
 	FRAG_TYPE_RANGE,             /* of a list's items: from, and to, or null where that is the largest */
+	FRAG_TYPE_VALUES,            /* of a list's items: an array of the values of the field's fields */
 	FRAG_TYPE_MEMBERS,           /* no member, but those of the field's fields */
 };
 
@@ -93,6 +99,8 @@ struct frag_field {
 	struct frag_cell_value (*get)(const void *of);
 	/* the same of a text: it may be made in `buf`, of FRAG_ELEMENT_MAX bytes */
 	const char *(*text)(const void *of, char *buf);
+	/* is the value there? NULL: as `absence` says; else `nullable` or `optional` is set */
+	bool (*known)(const void *of, const struct frag_field *field);
 	const struct frag_field *fields;    /* of an object, or of the elements of a list */
 	const char *const *words;       /* of FRAG_TYPE_WORD, or of a list's words; ended by NULL */
 	uint64_t except;                /* a bit for each of them that the member never is */
@@ -107,14 +115,15 @@ struct frag_field {
 	/* of a list that is cut: is element i among the n that are shown? NULL: the first n are */
 	bool (*shows)(const void *of, uint32_t i, uint32_t n);
 	void (*put)(struct frag_node_ref in, const void *of);   /* of FRAG_TYPE_MAP */
-	const char *members;            /* of FRAG_TYPE_MAP: the schema of each member, as JSON */
+	const char *members;            /* of FRAG_TYPE_MAP, or of a list: the schema of each, as JSON */
 	uint32_t there;
-	uint64_t least;                 /* for the schema */
+	uint64_t least, most;           /* for the schema; most 0: no limit */
 	uint8_t absence;                /* enum frag_field_absence */
 	bool nullable;                  /* null is a value of the member, or of a list's items: for the schema */
 	bool optional;                  /* left out where it is not there, instead of null */
 	bool blank;                     /* in Markdown nothing, and not "-", where it is not there */
 	bool cut;                       /* a list that --top cuts */
+	bool open;                      /* an object that may have other members too */
 	bool pointers;                  /* an array of pointers to the elements */
 	bool one_alone;                 /* a list: where it has one element, that is the member */
 };
@@ -195,12 +204,26 @@ void frag_put_fields(struct frag_node_ref in, const struct frag_field *fields, c
 void frag_put_object(struct frag_node_ref in, const char *key, const struct frag_field *fields,
 		     const void *of);
 
-/* A document: what is printed with format, version and tool before its fields. */
+struct frag_members;
+struct frag_at;
+/*
+ * The way back, see json_rows.h: reads the members of the object into the struct, texts as copies,
+ * which are the caller's. A value that is null or missing, where it may be, is unchanged, and the
+ * field's bool is set; what is not known, by the struct, is not read. Of fields whose value is stored
+ * in the struct.
+ */
+void frag_take_fields(struct frag_members *r, const struct frag_at *in,
+		      const struct frag_field *fields, void *to);
+
+/* A document: what is printed with format, version and usually tool before its fields. */
 struct frag_document_type {
 	const char *format;             /* "fragsim-ranks" */
-	uint32_t version;
+	uint32_t version;               /* 0: a line, which has neither format nor version */
 	const char *what;               /* for the schema: the command, and where it is described */
 	const struct frag_field *fields;
+	bool no_tool;                   /* it does not name the tool that wrote it */
+	bool open;                      /* it may have other members too */
+	void (*rules)(struct frag_node_ref schema);     /* adds what fields cannot say of it; or NULL */
 	/* makes the struct that the fields are of, of FRAG_ELEMENT_MAX bytes at most; NULL: it is
 	 * the answer itself */
 	void (*view)(const void *answer, void *view);
@@ -210,11 +233,24 @@ struct frag_document_type {
 void frag_put_document(struct frag_node_ref root, const struct frag_document_type *d,
 		       const void *answer);
 
-/* The whole of it, with the tool that wrote it; to be ended by the caller. */
+/* The whole of it; to be ended by the caller. */
 struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer);
+
+/*
+ * Writes a document without a tool as it comes: a list may be too long to hold, and each of its elements
+ * is a line. Its members are counts, bytes, flags, contents, ids and such lists. Failures stay in the file.
+ */
+void frag_document_write_lines(const struct frag_document_type *d, const void *of,
+			       struct frag_outfile *out);
 
 /* Begins one: format and version. */
 struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d);
+
+/* Adds a member to the properties of a schema; and the names of those that are always there. */
+void frag_schema_member(struct frag_node_ref properties, const struct frag_field *field);
+void frag_schema_required(struct frag_node_ref list, const struct frag_field *fields);
+/* The properties of a document, with its format, its version and its tool. */
+struct frag_node_ref frag_schema_properties(struct frag_node_ref in, const struct frag_document_type *d);
 
 /* Its JSON Schema, draft 2020-12. -FRAG_ENOMEM */
 int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_error *err);

@@ -130,21 +130,21 @@ uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const
 	return as_natural(r, &at, FRAG_SIZE_LIMIT - 1, COUNT_REQUIRED);
 }
 
-static uint64_t take_sum(struct frag_members *r, const struct frag_at *in, const char *key)
+uint64_t frag_take_sum(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, SUM_REQUIRED);
 
 	return frag_as_sum(r, &at);
 }
 
-static bool take_bool(struct frag_members *r, const struct frag_at *in, const char *key)
+bool frag_take_bool(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_BOOL, "a boolean is required");
 
 	return !r->rc && frag_json_is_true(at.node);
 }
 
-static int64_t take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
+int64_t frag_take_signed(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	const char *const required = "an integer or null is required";
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER, required);
@@ -160,7 +160,7 @@ struct frag_at frag_take_array(struct frag_members *r, const struct frag_at *in,
 	return frag_take(r, in, key, FRAG_JSON_ARRAY, "an array is required");
 }
 
-static double take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
+double frag_take_percent(struct frag_members *r, const struct frag_at *in, const char *key)
 {
 	struct frag_at at = frag_take(r, in, key, FRAG_JSON_NUMBER,
 				      "a number from 0 to 100 is required");
@@ -378,45 +378,4 @@ struct frag_node_ref frag_json_list(struct frag_node_ref in, const char *key,
 	for (uint32_t i = 0; i < shown; i++)
 		frag_json_of(array, NULL, rows, (const char *)list + i * size);
 	return array;
-}
-
-/* The way back: reads the member into its place. Kinds without a reader are only written. */
-static void take_row(struct frag_members *r, const struct frag_at *in,
-		     const struct frag_json_row *row, char *at)
-{
-	switch (row->kind) {
-	case FRAG_ROW_U64:
-		*(uint64_t *)(void *)at = frag_take_count(r, in, row->name);
-		return;
-	case FRAG_ROW_SUM:
-		*(uint64_t *)(void *)at = take_sum(r, in, row->name);
-		return;
-	case FRAG_ROW_I64:
-		*(int64_t *)(void *)at = take_signed(r, in, row->name);
-		return;
-	case FRAG_ROW_BOOL:
-		*(bool *)at = take_bool(r, in, row->name);
-		return;
-	case FRAG_ROW_FIXED4:
-		*(double *)(void *)at = take_percent(r, in, row->name);
-		return;
-	case FRAG_ROW_TEXT:
-		if (!row->or_null || !frag_is_null(r, in, row->name))
-			*(char **)(void *)at = frag_take_text(r, in, row->name);
-		return;
-	case FRAG_ROW_U32:
-	case FRAG_ROW_JSON:
-	case FRAG_ROW_OBJECT:
-	case FRAG_ROW_LIST:
-	case FRAG_ROW_CALL:
-		break;
-	}
-	FRAG_BUG("a row that is only written");
-}
-
-void frag_take_rows(struct frag_members *r, const struct frag_at *in,
-		    const struct frag_json_row *rows, void *to)
-{
-	for (; !is_end(rows); rows++)
-		take_row(r, in, rows, (char *)to + rows->at);
 }

@@ -54,6 +54,11 @@ uint64_t frag_take_count(struct frag_members *r, const struct frag_at *in, const
 struct frag_at frag_take_array(struct frag_members *r, const struct frag_at *in, const char *key);
 /* Below 2^63: what is live or held in all, where a single size is below 2^53. */
 uint64_t frag_as_sum(struct frag_members *r, const struct frag_at *at);
+uint64_t frag_take_sum(struct frag_members *r, const struct frag_at *in, const char *key);
+bool frag_take_bool(struct frag_members *r, const struct frag_at *in, const char *key);
+int64_t frag_take_signed(struct frag_members *r, const struct frag_at *in, const char *key);
+/* From 0 to 100. */
+double frag_take_percent(struct frag_members *r, const struct frag_at *in, const char *key);
 
 /* Questions that are no failure. */
 bool frag_has(struct frag_members *r, const struct frag_at *in, const char *key);
@@ -143,7 +148,3 @@ struct frag_node_ref frag_json_list(struct frag_node_ref in, const char *key,
 				    uint32_t count, size_t size);
 #define FRAG_JSON_LIST(in, key, rows, list, count) \
 	frag_json_list(in, key, rows, list, count, sizeof(*(list)))
-
-/* Reads numbers, booleans and texts, which are the caller's. */
-void frag_take_rows(struct frag_members *r, const struct frag_at *in,
-		    const struct frag_json_row *rows, void *to);

@@ -35,11 +35,13 @@ static void put_type_words(struct mdoc *to, const struct frag_field *field)
 {
 	static const char *const kinds[] = {
 		[FRAG_TYPE_COUNT] = "a count", [FRAG_TYPE_BYTES] = "bytes",
-		[FRAG_TYPE_CAPACITY] = "bytes", [FRAG_TYPE_INTEGER] = "an integer",
+		[FRAG_TYPE_CAPACITY] = "bytes", [FRAG_TYPE_SUM] = "bytes",
+		[FRAG_TYPE_PERCENT] = "a percentage", [FRAG_TYPE_HEX] = "hexadecimal digits", [FRAG_TYPE_INTEGER] = "an integer",
 		[FRAG_TYPE_FLAG] = "true or false", [FRAG_TYPE_NUMBER] = "a number",
 		[FRAG_TYPE_CHANGE] = "a percentage", [FRAG_TYPE_NUMBER_JSON] = "a number",
 		[FRAG_TYPE_TEXT] = "a string", [FRAG_TYPE_TEXT_JSON] = "a string",
-		[FRAG_TYPE_ID] = "an integer or a string",
+		[FRAG_TYPE_ID] = "an integer or a string", [FRAG_TYPE_VALUE] = "a number or a string",
+		[FRAG_TYPE_SIZE] = "bytes, or a string such as 512MiB",
 		[FRAG_TYPE_CONTENT] = "16 hexadecimal digits", [FRAG_TYPE_OBJECT] = "an object",
 		[FRAG_TYPE_LIST] = "a list", [FRAG_TYPE_MAP] = "an object",
 		[FRAG_TYPE_FRAMES] = "a list of strings",

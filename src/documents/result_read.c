@@ -17,27 +17,12 @@
 #include "base/parse.h"
 #include "base/atomic_file.h"
 #include "documents/document_head.h"
+#include "documents/result_fields.h"
 #include "input/input.h"
 #include "trace/scope.h"
 
 /* Of a policy's parameters, as text: each is searched for among those of the other run. */
 #define PARAMS_MAX 16384
-
-static union frag_metric_value read_metric(struct frag_members *r, const struct frag_at *at,
-					   const struct frag_metric *metric)
-{
-	static const enum frag_row_kind kinds[] = {
-		[FRAG_METRIC_BYTES] = FRAG_ROW_SUM, [FRAG_METRIC_COUNT] = FRAG_ROW_U64,
-		[FRAG_METRIC_SIGNED] = FRAG_ROW_I64, [FRAG_METRIC_PERCENT] = FRAG_ROW_FIXED4,
-	};
-	const struct frag_json_row rows[] = {
-		{ .name = metric->name, .kind = kinds[metric->unit] }, ROW_END,
-	};
-	union frag_metric_value value = { .u = 0 };
-
-	frag_take_rows(r, at, rows, &value);
-	return value;
-}
 
 /* The edition that an object of metrics is of: that of the newest one that it has. */
 static uint32_t edition_of(struct frag_members *r, const struct frag_at *at)
@@ -54,30 +39,23 @@ static uint32_t edition_of(struct frag_members *r, const struct frag_at *at)
  * A metric that is newer than the object is not known. One that no device without a
  * capacity has, or no pool of the driver's own, is null there.
  */
-static void read_metrics(struct frag_members *r, const struct frag_at *at, struct frag_metrics *m,
-			 bool percents)
+static void read_metrics(struct frag_members *r, const struct frag_at *at,
+			 const struct frag_field *fields, struct frag_metrics *m)
 {
 	const uint32_t edition = edition_of(r, at);
 
 	m->opaque = frag_is_null(r, at, "largest_free");
 	m->limited = !frag_is_null(r, at, "device_free");
-	for (const struct frag_metric *k = frag_metric_table(); k->name && !r->rc; k++) {
-		if (k->unit == FRAG_METRIC_PERCENT && !percents)
-			continue;
+	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
 		if (k->since > edition)
 			m->unread |= frag_metric_bit(k);
-		else if (frag_metric_known(m, k))
-			frag_metric_set(m, k, read_metric(r, at, k));
-	}
+	frag_take_fields(r, at, fields, m);
 }
 
 /* newer: than the first edition, so that the file may lack it. */
 static void read_distribution(struct frag_members *r, const struct frag_at *run, const char *key,
 			      struct frag_distribution *d, uint64_t steps, bool newer)
 {
-	static const struct frag_json_row weighted[] = {
-		ROW(distribution, time_weighted_mean), ROW_END,
-	};
 	struct frag_at at;
 
 	if (newer && !frag_has(r, run, key))
@@ -85,20 +63,10 @@ static void read_distribution(struct frag_members *r, const struct frag_at *run,
 	at = frag_take_object(r, run, key);
 	if (r->rc)
 		return;
-	d->severe_steps = frag_take_count(r, &at, "severe_steps");
-	d->weighted = !frag_is_null(r, &at, "time_weighted_mean");
-	if (d->weighted)
-		frag_take_rows(r, &at, weighted, d);
-	if (frag_is_null(r, &at, "min"))
-		return;
-	d->steps = steps;
-	frag_take_rows(r, &at, frag_distribution_rows, d);
+	d->steps = frag_is_null(r, &at, "min") ? 0 : steps;
+	frag_take_fields(r, &at, frag_distribution_fields, d);
 }
 
-/*
- * Metrics of small requests are newer than the format, so a file without them is still
- * complete.
- */
 static void result_read_read_device(struct frag_members *r, const struct frag_at *run,
 				    struct frag_run *to)
 {
@@ -114,9 +82,7 @@ static void result_read_read_device(struct frag_members *r, const struct frag_at
 	if (!frag_is_null(r, &at, "name"))
 		to->device_name = frag_take_text(r, &at, "name");
 	to->result.device_name = to->device_name;
-	frag_take_rows(r, &at, frag_result_device_rows, &to->result);
-	if (frag_has(r, &at, "small_most_bytes"))
-		frag_take_rows(r, &at, frag_small_rows, &to->result);
+	frag_take_fields(r, &at, frag_device_sizes_fields, &to->result);
 }
 
 static void result_read_put_param(struct frag_members *r, const struct frag_at *param, FILE *f)
@@ -170,22 +136,6 @@ static void result_read_read_policy(struct frag_members *r, const struct frag_at
 	else if (m.size > PARAMS_MAX)
 		frag_bad(r, &params, "more than 16 KiB of keys and values");
 	to->params = m.text;
-}
-
-static void read_status(struct frag_members *r, const struct frag_at *run, struct frag_result *to)
-{
-	const char *old;
-	struct frag_at at = frag_take(r, run, "status", FRAG_JSON_STRING,
-				      "fits, oom, interrupted or error is required");
-
-	for (int i = FRAG_RUN_OK; i <= FRAG_RUN_ERROR && !r->rc; i++) {
-		to->status = (enum frag_run_status)i;
-		old = frag_old_name(frag_run_status_name(to->status));
-		if (strcmp(frag_json_string(at.node), frag_run_status_name(to->status)) == 0
-		    || (old && strcmp(frag_json_string(at.node), old) == 0))
-			return;
-	}
-	frag_bad(r, &at, "fits, oom, interrupted or error is required");
 }
 
 /* Only the first is kept: a comparison asks where a run first failed. */
@@ -245,22 +195,9 @@ static void result_read_read_marks(struct frag_members *r, const struct frag_at 
 		frag_want_object(r, &at);
 		mark->name = take_json_text(r, &at, "name");
 		mark->step = frag_take_count(r, &at, "step");
-		read_metrics(r, &at, &mark->metrics, true);
+		read_metrics(r, &at, frag_metrics_fields, &mark->metrics);
 		to->mark_count++;
 	}
-}
-
-/* An object that only some runs have. */
-static void read_optional(struct frag_members *r, const struct frag_at *run, const char *key,
-			  const struct frag_json_row *rows, void *to, bool *there)
-{
-	struct frag_at at;
-
-	*there = frag_has(r, run, key);
-	if (!*there)
-		return;
-	at = frag_take_object(r, run, key);
-	frag_take_rows(r, &at, rows, to);
 }
 
 /* [from, reserved, allocated] */
@@ -304,31 +241,26 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
  */
 static void read_run(struct frag_members *r, const struct frag_at *at, struct frag_run *to)
 {
-	static const struct frag_json_row rows[] = {
-		ROW(result, steps), ROW_SUM("lower_bound", result, lower_bound), ROW_END,
-	};
 	struct frag_result *res = &to->result;
 	struct frag_at peak, last, counts;
 
 	frag_want_object(r, at);
 	result_read_read_policy(r, at, to);
 	result_read_read_device(r, at, to);
-	read_status(r, at, res);
-	frag_take_rows(r, at, rows, res);
+	frag_take_fields(r, at, frag_status_fields, res);
+	res->lower_bound = frag_take_sum(r, at, "lower_bound");
 	peak = frag_take_object(r, at, "peak");
-	read_metrics(r, &peak, &res->peak, false);
+	read_metrics(r, &peak, frag_peak_fields, &res->peak);
 	last = frag_take_object(r, at, "last");
-	read_metrics(r, &last, &res->last, true);
+	read_metrics(r, &last, frag_metrics_fields, &res->last);
 	for (const struct frag_metric *k = frag_metric_table(); k->name; k++)
 		if (k->unit == FRAG_METRIC_PERCENT)
 			read_distribution(r, at, k->name, frag_metric_distribution(res, k),
 					  res->steps ? res->steps : 1, k->since > 1);
 	counts = frag_take_object(r, at, "counts");
-	frag_take_rows(r, &counts, frag_counts_rows, &res->counts);
-	read_optional(r, at, "modelled", frag_modelled_rows, &res->modelled, &res->modelled.there);
-	read_optional(r, at, "compaction", frag_compaction_rows, &res->compaction,
-		      &res->compaction.there);
-	read_optional(r, at, "planned", frag_planned_rows, &res->planned, &res->planned.there);
+	frag_take_fields(r, &counts, frag_counts_fields, &res->counts);
+	frag_take_fields(r, at, frag_modelled_field, res);
+	frag_take_fields(r, at, frag_placed_fields, res);
 	read_first_oom(r, at, res);
 	/* a result has marks, a baseline timelines */
 	if (!frag_has(r, at, "course"))
@@ -390,7 +322,7 @@ static void read_runs(struct frag_members *r, const struct frag_at *at, const st
 	runs->path = frag_take_text(r, at, "path");
 	if (frag_has(r, at, "path_bytes"))
 		read_path_bytes(r, at, runs);
-	frag_take_rows(r, at, frag_runs_rows, runs);
+	frag_take_fields(r, at, frag_content_fields, runs);
 	read_scope(r, with, runs);
 	list = frag_take_array(r, with, "runs");
 	while (frag_next_element(r, &list, &run_at)) {
@@ -417,12 +349,7 @@ static void read_given(struct frag_members *r, const struct frag_at *root, struc
 	at = frag_take_object(r, root, "given");
 	if (r->rc)
 		return;
-#define X(name)                                                               \
-	to->has_##name = frag_has(r, &at, #name "_bytes");                    \
-	if (to->has_##name)                                                   \
-		to->name = frag_take_count(r, &at, #name "_bytes");
-	FRAG_GIVEN(X)
-#undef X
+	frag_take_fields(r, &at, frag_given_fields, to);
 	if (to->has_granularity && !to->granularity)
 		frag_bad(r, &(struct frag_at){ .up = &at, .key = "granularity_bytes" },
 			 "at least 1 is required");

@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 
 static const char *const type_names[] = {
 	[FRAG_TYPE_COUNT] = "integer", [FRAG_TYPE_BYTES] = "integer", [FRAG_TYPE_CAPACITY] = "integer",
-	[FRAG_TYPE_INTEGER] = "integer", [FRAG_TYPE_FLAG] = "boolean", [FRAG_TYPE_NUMBER] = "number",
+	[FRAG_TYPE_SUM] = "integer", [FRAG_TYPE_PERCENT] = "number", [FRAG_TYPE_HEX] = "string",
+	[FRAG_TYPE_VALUES] = "array", [FRAG_TYPE_INTEGER] = "integer", [FRAG_TYPE_FLAG] = "boolean", [FRAG_TYPE_NUMBER] = "number",
 	[FRAG_TYPE_CHANGE] = "number", [FRAG_TYPE_NUMBER_JSON] = "number", [FRAG_TYPE_TEXT] = "string", [FRAG_TYPE_TEXT_JSON] = "string",
 	[FRAG_TYPE_CONTENT] = "string", [FRAG_TYPE_OBJECT] = "object", [FRAG_TYPE_MAP] = "object",
+	[FRAG_TYPE_ID] = "integer", [FRAG_TYPE_SIZE] = "integer", [FRAG_TYPE_VALUE] = "number",
 	[FRAG_TYPE_LIST] = "array", [FRAG_TYPE_FRAMES] = "array", [FRAG_TYPE_RANGE] = "array",
 };
 
@@ -42,33 +45,64 @@ static void put_enum(struct frag_node_ref in, const struct frag_field *field, bo
 /* The keyword `type`: one name, or an array of several. */
 static void put_type_name(struct frag_node_ref in, enum frag_field_type type, bool nullable)
 {
+	const bool or_text = type == FRAG_TYPE_ID || type == FRAG_TYPE_SIZE || type == FRAG_TYPE_VALUE;
 	struct frag_node_ref list;
 
-	if (type != FRAG_TYPE_ID && !nullable) {
+	if (!or_text && !nullable) {
 		frag_json_text(in, "type", type_names[type]);
 		return;
 	}
 	list = frag_json_array(in, "type");
-	frag_json_text(list, NULL, type == FRAG_TYPE_ID ? "integer" : type_names[type]);
-	if (type == FRAG_TYPE_ID)
+	frag_json_text(list, NULL, type_names[type]);
+	if (or_text)
 		frag_json_text(list, NULL, "string");
 	if (nullable)
 		frag_json_text(list, NULL, "null");
 }
 
-static void put_object(struct frag_node_ref in, const struct frag_field *fields);
+static void put_object(struct frag_node_ref in, const struct frag_field *fields, bool open);
 static void put_type(struct frag_node_ref in, const struct frag_field *field,
 		     enum frag_field_type type, bool nullable);
 
 /* The items of a list. */
 static void put_items(struct frag_node_ref in, const struct frag_field *field)
 {
-	if (!field->fields) {
+	if (!field->fields || field->items == FRAG_TYPE_VALUES) {
 		put_type(in, field, field->items, field->nullable || field->absence == FRAG_UNLESS_MAX);
 		return;
 	}
 	frag_json_text(in, "type", "object");
-	put_object(in, field->fields);
+	put_object(in, field->fields, field->open);
+}
+
+/* The bounds of a number; a trace's integers are below 2^53. */
+static void put_bounds(struct frag_node_ref in, const struct frag_field *field, enum frag_field_type type)
+{
+	const bool of_trace = type == FRAG_TYPE_ID || type == FRAG_TYPE_SIZE;
+
+	if (type == FRAG_TYPE_COUNT || type == FRAG_TYPE_BYTES || type == FRAG_TYPE_CAPACITY
+	    || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_SUM || type == FRAG_TYPE_PERCENT || of_trace)
+		frag_json_u64(in, "minimum", field->least);
+	if (field->most || of_trace || type == FRAG_TYPE_PERCENT)
+		frag_json_u64(in, "maximum", field->most ? field->most : of_trace ? FRAG_SIZE_LIMIT - 1 : 100);
+	if (type == FRAG_TYPE_SIZE)
+		frag_json_text(in, "pattern", field->least ? "^0*[1-9][0-9]*([KMGT](iB)?)?$"
+							   : "^[0-9]+([KMGT](iB)?)?$");
+}
+
+/* The values of an array, which are all there. */
+static void put_prefix(struct frag_node_ref in, const struct frag_field *fields)
+{
+	const struct frag_node_ref list = frag_json_array(in, "prefixItems");
+	uint32_t count = 0;
+
+	for (; !frag_field_is_end(&fields[count]); count++) {
+		const struct frag_node_ref item = frag_json_object(list, NULL);
+
+		frag_json_text(item, "description", fields[count].what);
+		put_type(item, &fields[count], fields[count].type, frag_field_is_nullable(&fields[count]));
+	}
+	frag_json_u64(in, "minItems", count);
 }
 
 /* The keywords of a value of this type. */
@@ -79,29 +113,35 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 		put_enum(in, field, nullable);
 	else
 		put_type_name(in, type, nullable);
-	if (type == FRAG_TYPE_COUNT || type == FRAG_TYPE_BYTES || type == FRAG_TYPE_CAPACITY
-	    || type == FRAG_TYPE_NUMBER || type == FRAG_TYPE_ID)
-		frag_json_u64(in, "minimum", field->least);
+	put_bounds(in, field, type);
+	if (type == FRAG_TYPE_HEX)
+		frag_json_text(in, "pattern", "^([0-9a-f]{2})+$");
 	if (type == FRAG_TYPE_CONTENT)
 		frag_json_text(in, "pattern", "^[0-9a-f]{16}$");
 	if (type == FRAG_TYPE_OBJECT)
-		put_object(in, field->fields);
+		put_object(in, field->fields, field->open);
 	if (type == FRAG_TYPE_MAP)
 		frag_json_raw(in, "additionalProperties", field->members);
 	if (type == FRAG_TYPE_FRAMES)
 		frag_json_raw(in, "items", "{\"type\":\"string\"}");
-	if (type == FRAG_TYPE_LIST)
+	if (type == FRAG_TYPE_LIST && field->least)
+		frag_json_u64(in, "minItems", field->least);
+	if (type == FRAG_TYPE_LIST && field->members)
+		frag_json_raw(in, "items", field->members);
+	else if (type == FRAG_TYPE_LIST)
 		put_items(frag_json_object(in, "items"), field);
 	if (type == FRAG_TYPE_RANGE)
 		frag_json_raw(in, "prefixItems", "[{\"type\":\"integer\",\"minimum\":0},"
 			      "{\"type\":[\"integer\",\"null\"],\"minimum\":0}]");
 	if (type == FRAG_TYPE_RANGE)
 		frag_json_raw(in, "minItems", "2");
-	if (type == FRAG_TYPE_RANGE)
+	if (type == FRAG_TYPE_VALUES)
+		put_prefix(in, field->fields);
+	if (type == FRAG_TYPE_RANGE || type == FRAG_TYPE_VALUES)
 		frag_json_raw(in, "items", "false");
 }
 
-static void put_member(struct frag_node_ref properties, const struct frag_field *field)
+void frag_schema_member(struct frag_node_ref properties, const struct frag_field *field)
 {
 	const struct frag_node_ref in = frag_json_object(properties, field->name);
 	struct frag_node_ref either;
@@ -118,11 +158,11 @@ static void put_member(struct frag_node_ref properties, const struct frag_field 
 }
 
 /* The names of the members that are always there. */
-static void put_required(struct frag_node_ref list, const struct frag_field *fields)
+void frag_schema_required(struct frag_node_ref list, const struct frag_field *fields)
 {
 	for (; !frag_field_is_end(fields); fields++)
 		if (fields->type == FRAG_TYPE_MEMBERS)
-			put_required(list, fields->fields);
+			frag_schema_required(list, fields->fields);
 		else if (fields->name && !fields->optional)
 			frag_json_text(list, NULL, fields->name);
 }
@@ -133,7 +173,7 @@ static void put_properties(struct frag_node_ref in, const struct frag_field *fie
 		if (fields->type == FRAG_TYPE_MEMBERS)
 			put_properties(in, fields->fields);
 		else if (fields->name)
-			put_member(in, fields);
+			frag_schema_member(in, fields);
 }
 
 /*
@@ -162,12 +202,13 @@ static void put_more(struct frag_node_ref properties, struct frag_node_ref *in,
 }
 
 /* What an object has, and nothing else. */
-static void put_object(struct frag_node_ref in, const struct frag_field *fields)
+static void put_object(struct frag_node_ref in, const struct frag_field *fields, bool open)
 {
 	struct frag_node_ref properties, more = { .node = NULL };
 
-	frag_json_bool(in, "additionalProperties", false);
-	put_required(frag_json_array(in, "required"), fields);
+	if (!open)
+		frag_json_bool(in, "additionalProperties", false);
+	frag_schema_required(frag_json_array(in, "required"), fields);
 	properties = frag_json_object(in, "properties");
 	put_properties(properties, fields);
 	put_more(properties, &more, fields);
@@ -179,33 +220,46 @@ static const char tool_schema[] =
 	"\"properties\":{\"name\":{\"const\":\"fragsim\"},\"version\":{\"type\":\"string\","
 	"\"pattern\":\"^[0-9]+\\\\.[0-9]+\\\\.[0-9]+\"}}}";
 
+struct frag_node_ref frag_schema_properties(struct frag_node_ref in, const struct frag_document_type *d)
+{
+	const struct frag_node_ref list = frag_json_object(in, "properties");
+	struct frag_node_ref more = { .node = NULL };
+
+	if (d->version) {
+		frag_json_text(frag_json_object(list, "format"), "const", d->format);
+		frag_json_u64(frag_json_object(list, "version"), "const", d->version);
+	}
+	if (!d->no_tool)
+		frag_json_raw(list, "tool", tool_schema);
+	put_properties(list, d->fields);
+	put_more(list, &more, d->fields);
+	return list;
+}
+
 int frag_schema_print(const struct frag_document_type *d, FILE *f, struct frag_error *err)
 {
 	struct frag_json doc;
 	const struct frag_node_ref root = frag_json_begin(&doc);
-	struct frag_node_ref list, in, more = { .node = NULL };
+	struct frag_node_ref list;
 	char title[80];
 	int rc;
 
-	snprintf(title, sizeof(title), "%s, version %u", d->format, d->version);
+	snprintf(title, sizeof(title), d->version ? "%s, version %u" : "%s", d->format, d->version);
 	frag_json_text(root, "$schema", "https://json-schema.org/draft/2020-12/schema");
 	frag_json_text(root, "title", title);
 	frag_json_text(root, "description", d->what);
 	frag_json_text(root, "type", "object");
-	frag_json_bool(root, "additionalProperties", false);
+	if (!d->open)
+		frag_json_bool(root, "additionalProperties", false);
 	list = frag_json_array(root, "required");
-	frag_json_raw(list, NULL, "\"format\"");
-	frag_json_raw(list, NULL, "\"version\"");
-	frag_json_raw(list, NULL, "\"tool\"");
-	put_required(list, d->fields);
-	list = frag_json_object(root, "properties");
-	in = frag_json_object(list, "format");
-	frag_json_text(in, "const", d->format);
-	in = frag_json_object(list, "version");
-	frag_json_u64(in, "const", d->version);
-	frag_json_raw(list, "tool", tool_schema);
-	put_properties(list, d->fields);
-	put_more(list, &more, d->fields);
+	for (uint32_t i = 0; d->version && i < 2; i++)
+		frag_json_text(list, NULL, i ? "version" : "format");
+	if (!d->no_tool)
+		frag_json_raw(list, NULL, "\"tool\"");
+	frag_schema_required(list, d->fields);
+	frag_schema_properties(root, d);
+	if (d->rules)
+		d->rules(root);
 	rc = frag_json_print(&doc, f, err);
 	frag_json_end(&doc);
 	return rc;

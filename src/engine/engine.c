@@ -38,6 +38,11 @@ static enum frag_releases releases(const struct frag_policy *p)
 	return p->ops->releases ? p->ops->releases(p->param) : FRAG_RELEASES_ALWAYS;
 }
 
+static const char *name_of(const struct frag_choice *choice)
+{
+	return *choice->text ? choice->text : choice->ops->name;
+}
+
 /* What was made before a failure stays in *e, for frag_engine_fini(). */
 int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     const struct frag_device_figures *f, const struct frag_device_ops *device,
@@ -49,7 +54,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	FRAG_ASSERT(choice->ops && device);
 	*e = (struct frag_engine){
 		.policy = { .ops = ops, .param = choice->param, .err = &e->policy_error },
-		.name = *choice->text ? choice->text : ops->name,
+		.name = name_of(choice),
 	};
 	rc = frag_device_open(&e->device, device, f->total, f->context, f->other, f->granularity,
 			      err);
@@ -59,7 +64,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	e->device.small_max = f->small_max;
 	e->device.small_granularity = f->small_granularity;
 	e->device.err = &e->policy_error;
-	e->policy.heap = frag_heap_new(&e->device, ops->index);
+	e->policy.heap = frag_heap_new(&e->device, ops->order);
 	e->policy.state = ops->state_size ? calloc(1, ops->state_size) : NULL;
 	if (!e->policy.heap || (ops->state_size && !e->policy.state)
 	    || !frag_run_metrics_init(&e->metrics, level))
@@ -71,14 +76,15 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	return 0;
 }
 
-int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_error *err)
+int frag_engine_copy(struct frag_engine *e, const struct frag_choice *choice, struct frag_error *err)
 {
 	const struct frag_policy_ops *ops = e->policy.ops;
 	bool good;
 
 	e->policy_error.code = 0;
 	e->device.err = e->policy.err = &e->policy_error;
-	e->policy.param = param;
+	e->policy.param = choice->param;
+	e->name = name_of(choice);
 	e->policy.heap = frag_heap_copy(e->policy.heap, &e->device);
 	good = e->policy.heap != NULL;
 	good &= frag_array_copy(&e->policy.state, ops->state_size, 0, 1);

@@ -46,7 +46,7 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
  * owns its memory. param: the policy's, of the same choice. The caller must release *e also on
  * failure.
  */
-int frag_engine_copy(struct frag_engine *e, const uint64_t *param, struct frag_error *err);
+int frag_engine_copy(struct frag_engine *e, const struct frag_choice *choice, struct frag_error *err);
 void frag_engine_fini(struct frag_engine *e);
 
 /* Before the first step: 0, or -FRAG_EDEVMEM where an initial pool was refused. */

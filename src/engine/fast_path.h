@@ -38,7 +38,7 @@ static inline int frag_check_answer(const struct frag_engine *e, const struct fr
 
 	if (e->trusted)
 		return 0;
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_ALLOCATED
 	    || h->blocks[b].requested != rq->bytes
 	    || h->segments[h->blocks[b].segment].pool != rq->pool)
 		return frag_engine_refuse_answer(e, rq, b);

@@ -177,7 +177,7 @@ static int copy_engines(struct frag_sim *sim, const struct frag_sim *from, struc
 		struct frag_engine *e = &sim->engines[sim->device_count];
 
 		*e = from->engines[sim->device_count];
-		rc = frag_engine_copy(e, sim->choice.param, err);
+		rc = frag_engine_copy(e, &sim->choice, err);
 		if (!copy_gathered(&sim->results[sim->device_count],
 				   &from->results[sim->device_count]) && !rc)
 			rc = frag_fail_nomem(err);
@@ -314,12 +314,11 @@ static int sim_note_oom(struct frag_sim *sim, uint32_t d, const struct frag_even
  * Are fewer marks than FRAG_MARKS_ALL_MAX kept, also with this one of all remaining devices?
  * If not, none is kept from now on.
  */
-static bool mark_fits(struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
+static bool mark_fits(const struct frag_sim *sim, uint32_t d, const struct frag_event *ev)
 {
-	uint32_t more = ev->device == FRAG_ALL ? sim->device_count - d : 1;
+	const uint32_t more = ev->device == FRAG_ALL ? sim->device_count - d : 1;
 
-	sim->marks_cut = sim->marks_cut || more > FRAG_MARKS_ALL_MAX - sim->marks;
-	return !sim->marks_cut;
+	return !sim->marks_cut && more <= FRAG_MARKS_ALL_MAX - sim->marks;
 }
 
 /* Keeps a mark's name and the metrics at it, up to the limits per device and per run. */
@@ -330,8 +329,12 @@ static int sim_note_mark(struct frag_sim *sim, uint32_t d, const struct frag_eve
 	struct frag_mark *mark;
 
 	FRAG_ASSERT(ev->op == FRAG_OP_MARK);
-	if (r->mark_count == FRAG_MARKS_MAX || !mark_fits(sim, d, ev))
+	if (r->mark_count == FRAG_MARKS_MAX)
 		return 0;
+	if (!mark_fits(sim, d, ev)) {
+		sim->marks_cut = true;
+		return 0;
+	}
 	if (!FRAG_GROW(r->marks, r->mark_capacity, r->mark_count))
 		return frag_fail_nomem(err);
 	mark = &r->marks[r->mark_count];
@@ -390,7 +393,9 @@ static int describe_moves(struct frag_sim *sim, uint32_t d, struct frag_step *st
 	for (uint32_t i = 0; i < heap->moved_count; i++) {
 		struct frag_allocation a;
 
-		frag_heap_look_allocated(heap, heap->moved[i], &a);
+		const bool there = frag_heap_look_allocated(heap, heap->moved[i], &a);
+
+		FRAG_ASSERT(there);
 		sim->moves[i] = (struct frag_step_move){
 			.slot = slot_of(sim, d, heap->moved[i]), .segment = a.ordinal,
 			.offset = a.offset, .bytes = a.bytes,
@@ -617,7 +622,7 @@ FRAG_INLINE frag_block block_ahead(const struct frag_sim *sim, uint32_t slot,
 	const frag_block b = sim->slots[slot].block;
 
 	*heap = sim->engines[sim->slots[slot].device].policy.heap;
-	return is_handle(*heap, b) ? b : 0;
+	return frag_is_block(*heap, b) ? b : 0;
 }
 
 /*

@@ -2,6 +2,8 @@
  * sim_queries.c - the queries of a simulation: its results, the slots of its blocks, and the other
  * totals under which it would have been the same.
  */
+#include "engine/sim_queries.h"
+
 #include "base/bug.h"
 #include "engine/fast_path.h"
 #include "heap/heap_inline.h"
@@ -104,6 +106,21 @@ const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t devic
 	return sim->engines[device].policy.heap;
 }
 
+uint64_t frag_sim_ooms(const struct frag_sim *sim, uint32_t device)
+{
+	FRAG_ASSERT(device < sim->device_count);
+	return sim->engines[device].counts.ooms;
+}
+
+const struct frag_oom *frag_sim_last_oom(const struct frag_sim *sim, uint32_t device)
+{
+	const struct frag_result *r;
+
+	FRAG_ASSERT(device < sim->device_count);
+	r = &sim->results[device];
+	return r->oom_count ? &r->ooms[r->oom_count - 1] : NULL;
+}
+
 frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
 {
 	return slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE
@@ -134,9 +151,8 @@ int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
 void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
 		   void (*visit)(void *ctx, const struct frag_live *live))
 {
-	const struct frag_heap *heap = sim->engines[device].policy.heap;
+	const struct frag_heap *heap = frag_sim_heap(sim, device);
 
-	FRAG_ASSERT(device < sim->device_count);
 	for (uint32_t i = 0; i < sim->slot_count; i++) {
 		const struct frag_slot *slot = &sim->slots[i];
 		struct frag_live live = {
@@ -178,10 +194,12 @@ static uint64_t resized(void *ctx, uint64_t page, uint64_t bytes, uint64_t end)
 
 bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total)
 {
-	struct frag_engine *e = &sim->engines[device];
-	struct former former = { .policy = &e->policy, .total = e->device.total };
+	struct frag_engine *e;
+	struct former former;
 
 	FRAG_ASSERT(device < sim->device_count);
+	e = &sim->engines[device];
+	former = (struct former){ .policy = &e->policy, .total = e->device.total };
 	if (!total || total < e->device.min_capacity || total >= e->device.end_capacity
 	    || sim->options.level != FRAG_LEVEL_SURVIVE || sim->plugged || sim->retired
 	    || e->device.ops != &frag_device_simulated)

@@ -8,7 +8,7 @@
  * or their frees. When a refusal releases empty small segments, the timeline branches.
  *
  * This is the fast way; the reference is frag_sim_play(), which gives the same results
- * (tests/property/fits.c). `tune` takes half the time on traces of many small requests.
+ * (tests/property/fits.c). a search of settings takes half the time on traces of many small requests.
  */
 #pragma once
 

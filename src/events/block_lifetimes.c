@@ -482,7 +482,7 @@ static int block_lifetimes_by_free(const void *a, const void *b)
 
 /*
  * What a sync ended, from ended[first] on. It ends blocks queue by queue, but they become reusable
- * in the order of their frees (fragsim-trace(5)). A step frees one block at most, so the order has
+ * in the order of their frees (fragsim-lines(5)). A step frees one block at most, so the order has
  * no ties. Slots are recycled only here, as a block may wait in several queues.
  */
 static bool block_lifetimes_order(struct frag_lives *l, uint32_t first)

@@ -1,6 +1,6 @@
 /*
  * block_lifetimes.h - the life of every block as the trace alone gives it: ids to slots,
- * and what a freed block still waits for (fragsim-trace(5), Ops).
+ * and what a freed block still waits for (fragsim-lines(5), Ops).
  */
 #pragma once
 

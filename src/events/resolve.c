@@ -17,6 +17,7 @@
 #include "events/recording_info.h"
 #include "events/tape.h"
 #include "input/input.h"
+#include "trace/record_scan.h"
 
 #define LONG_TEXT ((uint64_t)16 << 10)  /* bytes */
 #define BYTES_A_LIFE 128                /* with its place among the ids */
@@ -131,19 +132,8 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 static int report_missing(struct frag_trace *t, const struct frag_record *rec, uint32_t missing,
 			  const char **kind, struct frag_error *err)
 {
-	static const struct {
-		uint32_t member;
-		const char *name;
-	} names[] = {
-		{ FRAG_HAS_ID, "id" }, { FRAG_HAS_SIZE, "size" }, { FRAG_HAS_STREAM, "stream" },
-		{ FRAG_HAS_VALUE, "value" }, { FRAG_HAS_NAME, "name" }, { FRAG_HAS_POOL, "pool" },
-	};
-	size_t i = 0;
-
-	while (!(missing & names[i].member))
-		i++;
 	return flawed(t, rec, kind, "a missing member", err, "%s: member \"%s\" is missing",
-		      frag_op_name(rec->op), names[i].name);
+		      frag_op_name(rec->op), frag_event_member_names[__builtin_ctz(missing)]);
 }
 
 static int find_stream(struct frag_trace *t, const struct frag_record *rec, uint32_t *stream,
@@ -390,19 +380,10 @@ static int resolve_configure(struct frag_trace *t, const struct frag_record *rec
 static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struct frag_event *ev,
 		      const char **kind, struct frag_error *err)
 {
-	static const uint32_t needs[FRAG_OPS] = {
-		[FRAG_OP_ALLOC] = FRAG_HAS_ID | FRAG_HAS_SIZE, [FRAG_OP_FREE] = FRAG_HAS_ID,
-		[FRAG_OP_COMPLETE] = FRAG_HAS_ID, [FRAG_OP_MARK] = FRAG_HAS_NAME,
-		[FRAG_OP_RECORD_STREAM] = FRAG_HAS_ID | FRAG_HAS_STREAM,
-		[FRAG_OP_SET_FRACTION] = FRAG_HAS_VALUE, [FRAG_OP_CONFIGURE] = FRAG_HAS_VALUE,
-		[FRAG_OP_RELEASE_POOL] = FRAG_HAS_POOL, [FRAG_OP_BEGIN_POOL] = FRAG_HAS_POOL,
-		[FRAG_OP_END_POOL] = FRAG_HAS_POOL,
-	};
-
 	if ((unsigned)rec->op >= FRAG_OPS)
 		return flawed(t, rec, kind, "an unknown op", err, "unknown op %d", (int)rec->op);
-	if (needs[rec->op] & ~rec->members)
-		return report_missing(t, rec, needs[rec->op] & ~rec->members, kind, err);
+	if (frag_event_needs[rec->op] & ~rec->members)
+		return report_missing(t, rec, frag_event_needs[rec->op] & ~rec->members, kind, err);
 	if (rec->op == FRAG_OP_SET_FRACTION && !(rec->fraction >= 0 && rec->fraction <= 1))
 		return flawed(t, rec, kind, "a value out of range", err,
 			      "set_fraction: value %g is not from 0 to 1", rec->fraction);
@@ -413,7 +394,7 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 				      " %u)", rec->device, t->info.device_count,
 				      t->info.device_count - 1);
 		ev->device = (uint32_t)rec->device;
-	} else if (rec->op == FRAG_OP_ALLOC || needs[rec->op] == FRAG_HAS_POOL) {
+	} else if (rec->op == FRAG_OP_ALLOC || frag_event_needs[rec->op] == FRAG_HAS_POOL) {
 		ev->device = 0;
 	}
 	switch (rec->op) {

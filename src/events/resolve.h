@@ -101,6 +101,12 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
 int frag_place(struct frag_trace *t, struct frag_record *rec, struct frag_error *err);
 
 /* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
+/*
+ * Is it a text, no trace and no document? A pipe stays open with these bytes, for the function that
+ * opens it next. -FRAG_ETRACE, -FRAG_ENOMEM
+ */
+int frag_is_text(const char *path, bool *is, struct frag_error *err);
+
 int frag_reading_open(struct frag_reading *out, const char *path,
 		      const struct frag_trace_options *options, struct frag_error *err);
 

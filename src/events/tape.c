@@ -585,25 +585,49 @@ void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batc
 }
 
 /* Appends a batch of another tape, then perhaps an empty_cache. */
-static int add_emptied(struct frag_tape_writer *w, const struct frag_tape_reader *r,
-		       struct frag_batch *batch, bool empties, struct frag_error *err)
+static int add_renumbered(struct frag_tape_writer *w, const struct frag_tape_reader *r,
+			  struct frag_batch *batch, struct frag_error *err)
 {
-	const struct frag_event empty = {
-		.op = FRAG_OP_EMPTY_CACHE, .device = FRAG_ALL, .step = w->tape->count + batch->count,
-		.members = FRAG_HAS_OP,
-	};
 	struct frag_event events[FRAG_TAPE_BATCH];
-	int rc;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		events[i] = r->events[i];
 		events[i].step = w->tape->count + i;
 	}
 	batch->events = events;
-	rc = add_batch(w, batch, &r->tape->symbols, err);
-	if (!rc && empties && !tape_add_event(w, &empty, 0, 0, 0))
-		rc = frag_fail_nomem(err);
-	return rc;
+	return add_batch(w, batch, &r->tape->symbols, err);
+}
+
+static bool add_empty_cache(struct frag_tape_writer *w)
+{
+	const struct frag_event empty = {
+		.op = FRAG_OP_EMPTY_CACHE, .device = FRAG_ALL, .step = w->tape->count,
+		.members = FRAG_HAS_OP,
+	};
+
+	return tape_add_event(w, &empty, 0, 0, 0);
+}
+
+/* A block like that of the alloc, in this slot, which is freed at once. */
+static int add_block(struct frag_tape_writer *w, const struct frag_tape_reader *r,
+		     const struct frag_event *alloc, uint32_t slot, uint64_t bytes, struct frag_error *err)
+{
+	struct frag_event events[2] = { *alloc, *alloc };
+	const struct frag_batch batch = { .events = events, .count = 2 };
+
+	FRAG_ASSERT(alloc->op == FRAG_OP_ALLOC);
+	for (uint32_t i = 0; i < 2; i++) {
+		events[i].step = w->tape->count + i;
+		events[i].slot = slot;
+		events[i].place = NULL;
+		events[i].members &= ~(uint32_t)FRAG_HAS_PLACE;
+	}
+	events[0].bytes = bytes;
+	events[1].op = FRAG_OP_FREE;
+	events[1].bytes = 0;
+	events[1].tag = 0;
+	events[1].members &= FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_T;
+	return add_batch(w, &batch, &r->tape->symbols, err);
 }
 
 int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
@@ -618,8 +642,41 @@ int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, cons
 		const uint64_t until = i < count ? before[i] : UINT64_MAX;
 
 		frag_tape_next(r, until, &batch);
-		rc = add_emptied(w, r, &batch, r->next == until, err);
+		rc = add_renumbered(w, r, &batch, err);
+		if (!rc && r->next == until && !add_empty_cache(w))
+			rc = frag_fail_nomem(err);
 		i += r->next == until;
+	}
+	*out = rc ? NULL : frag_tape_finish(w);
+	if (*out)
+		(*out)->emptied = true;
+	frag_tape_reader_del(r);
+	frag_tape_writer_del(w);
+	return rc;
+}
+
+int frag_tape_with_blocks(struct frag_tape **out, const struct frag_tape *from,
+			  const struct frag_tape_block *blocks, uint32_t count, struct frag_error *err)
+{
+	struct frag_tape_writer *w = frag_tape_writer_new(from->trace, 0);
+	struct frag_tape_reader *r = frag_tape_reader_new(from);
+	struct frag_batch batch = { .count = 1 };
+	uint32_t slot = 0;
+	int rc = w && r ? 0 : frag_fail_nomem(err);
+
+	/* one that no block has */
+	for (uint32_t i = 0; i < from->count; i++)
+		if (frag_tape_is_alloc(&from->events[i]) && from->events[i].slot >= slot)
+			slot = from->events[i].slot + 1;
+	for (uint32_t i = 0; !rc && batch.count;) {
+		const uint64_t until = i < count ? (uint64_t)blocks[i].after + 1 : UINT64_MAX;
+
+		frag_tape_next(r, until, &batch);
+		rc = add_renumbered(w, r, &batch, err);
+		if (rc || r->next != until || !batch.count)
+			continue;
+		rc = add_block(w, r, &r->events[batch.count - 1], slot, blocks[i].bytes, err);
+		i++;
 	}
 	*out = rc ? NULL : frag_tape_finish(w);
 	if (*out)

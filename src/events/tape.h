@@ -136,6 +136,16 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
 int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
 		      uint32_t count, struct frag_error *err);
 
+/* A block that is allocated after an event, which is an alloc, like that one, and freed at once. */
+struct frag_tape_block {
+	uint32_t after;                 /* the event */
+	uint64_t bytes;
+};
+
+/* Likewise a tape with such blocks, by rising event. -FRAG_ENOMEM */
+int frag_tape_with_blocks(struct frag_tape **out, const struct frag_tape *from,
+			  const struct frag_tape_block *blocks, uint32_t count, struct frag_error *err);
+
 /* The step of an event: steps of skipped events count, too. */
 uint64_t frag_tape_step(const struct frag_tape *tape, uint32_t event);
 

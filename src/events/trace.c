@@ -231,7 +231,7 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 /* Those that record what a program requests of PyTorch's allocator. */
 #define SNAPSHOT "torch.cuda.memory"
 #define PROFILER "torch.profiler"
-#define GENERATED "fragsim gen"  /* a scenario of ours, as PyTorch programs request */
+#define GENERATED "fragsim trace gen"  /* a scenario of ours, as PyTorch programs request */
 static const char of_npu[] = "torch.npu.memory", of_xpu[] = "torch.xpu.memory";
 static const char *const recorders[] = { "record_torch.py", "fragsim.models", SNAPSHOT, of_npu,
 					 of_xpu, PROFILER, GENERATED };
@@ -390,6 +390,44 @@ static const struct frag_reader *ask(const struct frag_input *in)
 	return NULL;
 }
 
+/* The window grows until a reader knows its form, at FRAG_SNIFF_MAX the last one, for any input. */
+static int find_reader(const struct frag_reader **reader, struct frag_input *in,
+		       struct frag_error *err)
+{
+	int rc;
+
+	do {
+		rc = frag_input_fill(in, 0, err);
+		*reader = rc < 0 ? NULL : ask(in);
+	} while (rc >= 0 && !*reader);
+	return rc < 0 ? rc : 0;
+}
+
+int frag_is_text(const char *path, bool *is, struct frag_error *err)
+{
+	const struct frag_reader *reader;
+	struct frag_input in;
+	int rc = frag_input_open(&in, path, err);
+
+	if (rc)
+		return rc;
+	rc = find_reader(&reader, &in, err);
+	*is = !rc && (reader == &frag_reader_lines
+		      || (reader == &frag_reader_snapshot_page && !strstr(in.buf, "MemoryViz")
+			  && !strstr(in.buf, "base64")));
+	while (*is && frag_sniff_text(in.buf, in.end) == FRAG_SNIFF_MORE && !in.eof
+	       && in.end < FRAG_SNIFF_MAX && !rc) {
+		rc = frag_input_fill(&in, 0, err);
+		rc = rc < 0 ? rc : 0;
+	}
+	*is = *is && frag_sniff_text(in.buf, in.end) == FRAG_SNIFF_YES;
+	if (rc || (in.rewindable && strcmp(path, "-") != 0))
+		frag_input_close(&in);
+	else
+		frag_input_keep_open(&in);
+	return rc;
+}
+
 /* The reader of the snapshot that a complete fsb file has: every command reads that. */
 static int find_inside(const struct frag_reader **r, struct frag_input *in, struct frag_error *err)
 {
@@ -404,7 +442,6 @@ static int find_inside(const struct frag_reader **r, struct frag_input *in, stru
 			 frag_input_name(in->path));
 }
 
-/* The window grows until a reader knows its form, at FRAG_SNIFF_MAX the last one, for any input. */
 int frag_reading_open(struct frag_reading *out, const char *path,
 		      const struct frag_trace_options *options, struct frag_error *err)
 {
@@ -416,11 +453,8 @@ int frag_reading_open(struct frag_reading *out, const char *path,
 		return rc;
 	if (options->lenient)
 		frag_unpacker_allow_torn(in.unpacker);
-	do {
-		rc = frag_input_fill(&in, 0, err);
-		reader = rc < 0 ? NULL : ask(&in);
-	} while (rc >= 0 && !reader);
-	rc = rc < 0 ? rc : find_inside(&reader, &in, err);
+	rc = find_reader(&reader, &in, err);
+	rc = rc ? rc : find_inside(&reader, &in, err);
 	if (rc < 0) {
 		frag_input_close(&in);
 		return rc;

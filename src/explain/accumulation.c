@@ -297,7 +297,7 @@ static void rounds_in_steps(struct frag_iterations *r, const struct frag_tape *t
 		r->start[i] = frag_tape_step(tape, (uint32_t)r->start[i]);
 }
 
-/* Over one kind of rounds, where they have a base; keeps what has more bytes. Takes the rounds. */
+/* Over one kind of rounds, where they have a base; keeps what has more bytes. */
 static int try_rounds(struct frag_accumulation *out, const struct frag_history *h, uint64_t at,
 		      struct frag_iterations *r, uint64_t step, struct frag_error *err)
 {

@@ -554,6 +554,8 @@ struct survey {
 	const struct frag_memory_state *memory;
 	uint32_t *block_of;     /* by slot: one more than the block of the memory state; 0: none */
 	uint32_t slot_count, slot_capacity;
+	bool every;             /* the blocks are all allocs, in their order: */
+	uint32_t allocs;        /* N so far */
 	struct frag_lasting_marks marks;        /* at steps */
 	struct frag_optimizer_steps optimizer;
 	struct frag_makers makers;
@@ -563,7 +565,7 @@ struct survey {
 
 static bool note_slots(struct survey *s)
 {
-	for (uint32_t i = 0; i < s->memory->block_count; i++) {
+	for (uint32_t i = 0; i < s->memory->block_count && !s->every; i++) {
 		const uint32_t slot = s->memory->blocks[i].slot;
 
 		if (slot == FRAG_NO_SLOT)
@@ -587,6 +589,11 @@ static void block_classes_note_event(struct survey *s, const struct frag_event *
 	    && (!optimizer_note(&s->optimizer, ev)
 		|| !frag_lasting_note(&s->marks, ev->step, ev->text.text, ev->text.length)))
 		s->failed = true;
+	if (s->every && ev->op == FRAG_OP_ALLOC) {
+		s->failed |= !FRAG_EXTEND(s->block_of, s->slot_capacity, s->slot_count, ev->slot);
+		if (!s->failed)
+			s->block_of[ev->slot] = ++s->allocs;
+	}
 	if ((ev->op != FRAG_OP_ALLOC && ev->op != FRAG_OP_FREE) || ev->slot >= s->slot_count)
 		return;
 	at = s->block_of[ev->slot];
@@ -653,7 +660,7 @@ static enum frag_life_class classify(const struct survey *s, uint64_t birth,
  */
 static bool is_cublas_workspace(const struct frag_lifetime *life, uint64_t bytes)
 {
-	return bytes == (2 * 4096 + 8 * 16) << 10 && life->freed == UINT64_MAX
+	return bytes == FRAG_CUBLAS_WORKSPACE && life->freed == UINT64_MAX
 	       && life->maker != FRAG_MAKER_SETUP;
 }
 
@@ -852,9 +859,9 @@ static bool guess_optimizer(const struct survey *s)
  * lifetime.
  */
 int frag_lifetimes_find(struct frag_lifetimes *out, const struct frag_memory_state *memory,
-			const struct frag_tape *tape, struct frag_error *err)
+			bool every, const struct frag_tape *tape, struct frag_error *err)
 {
-	struct survey s = { .out = out, .memory = memory };
+	struct survey s = { .out = out, .memory = memory, .every = every };
 	int rc;
 
 	*out = (struct frag_lifetimes){ .count = 0 };

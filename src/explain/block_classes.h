@@ -30,6 +30,9 @@ enum frag_life_class {
 	FRAG_LIFE_CLASSES
 };
 
+/* The workspace that PyTorch gives each handle of cuBLAS, of :4096:2:16:8. */
+#define FRAG_CUBLAS_WORKSPACE ((2 * 4096 + 8 * 16) << 10)
+
 /* What a class is based on. */
 enum frag_class_evidence {
 	FRAG_EVIDENCE_NONE,             /* the class is unknown */
@@ -68,6 +71,9 @@ static inline uint64_t frag_birth(const struct frag_lifetimes *lifetimes,
 	return lifetimes->of[i].initial ? 0 : memory->blocks[i].birth;
 }
 
-/* Reads the tape once. Free what it fills in, each id too, also where it fails. -FRAG_ENOMEM */
+/*
+ * Reads the tape once. every: the blocks are not those of a moment, but all that the tape allocates,
+ * in their order. Free what it fills in, each id too, also where it fails. -FRAG_ENOMEM
+ */
 int frag_lifetimes_find(struct frag_lifetimes *lifetimes, const struct frag_memory_state *memory,
-			const struct frag_tape *tape, struct frag_error *err);
+			bool every, const struct frag_tape *tape, struct frag_error *err);

@@ -500,11 +500,6 @@ int frag_device_state_init(struct frag_device_state *state, const struct frag_si
 	return rc ? frag_fail_nomem(err) : 0;
 }
 
-uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes)
-{
-	return frag_heap_round(frag_sim_heap(sim, device), bytes);
-}
-
 /* The free bytes of the device, and those of segments that can be released. */
 static uint64_t left_over(const struct frag_oom *oom)
 {
@@ -524,7 +519,7 @@ static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint3
 {
 	struct frag_sought sought = { .list = FRAG_NO_LIST };
 	struct frag_failed_request wish = {
-		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->demand,
+		.pool = ev->pool, .tried = oom->demand,
 		.left = left_over(oom),
 	};
 	struct frag_block_window w;
@@ -532,6 +527,7 @@ static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint3
 
 	if (rc)
 		return rc;
+	wish.bytes = sought.bytes;
 	wish.list = sought.list;
 	if (!frag_window_find(frag_sim_heap(sim, device), &wish, &w))
 		return 0;

@@ -14,7 +14,7 @@
 
 /* The request, and its pool and list. */
 struct frag_failed_request {
-	uint64_t bytes;         /* of the program */
+	uint64_t bytes;         /* that a block must have for it */
 	uint32_t pool;
 	frag_list list;         /* of the segments where it is searched for; FRAG_NO_LIST: any */
 	uint64_t tried;         /* of the device, for a segment or pages */
@@ -75,5 +75,3 @@ static inline void frag_device_state_fini(struct frag_device_state *state)
 int frag_memory_state_read(struct frag_memory_state *memory, const struct frag_sim *sim,
 			   uint32_t device, struct frag_error *err);
 
-/* A request of these bytes, as the policy rounds it. */
-uint64_t frag_rounded_request(const struct frag_sim *sim, uint32_t device, uint64_t bytes);

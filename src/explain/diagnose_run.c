@@ -6,13 +6,14 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
+#include "engine/sim_queries.h"
 #include "engine/tape_run.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
 #include "explain/device_state.h"
 #include "policy/policies.h"
 #include "search/fit_intervals.h"
-#include "search/settings_grid.h"
+#include "search/recommend.h"
 
 /* On one device. Bytes: peaks, and what is wasted at that of reserved. */
 struct frag_trial_figures {
@@ -139,14 +140,10 @@ static void trials_fini(struct frag_trials *t)
 	free(t->trial);
 }
 
-static const struct frag_oom *last_oom(const struct frag_sim *sim, uint32_t device)
+/* What a policy fails to simulate stays unknown. */
+static int known(int rc)
 {
-	uint32_t count;
-	/* without a copy of the holders, results only read the simulation */
-	const struct frag_result *r = frag_sim_results((struct frag_sim *)(uintptr_t)sim, false,
-						       &count);
-
-	return r[device].oom_count ? &r[device].ooms[r[device].oom_count - 1] : NULL;
+	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
 /* Does the request succeed in a copy of the run after it has failed? */
@@ -160,9 +157,9 @@ static int retry(const struct frag_sim *after, const struct frag_next *request, 
 	if (rc)
 		return rc;
 	rc = frag_sim_feed_event(sim, request, &failed, err);
-	*succeeds = !failed;
+	*succeeds = !rc && !failed;
 	frag_sim_del(sim);
-	return rc;
+	return known(rc);
 }
 
 /* The same after the streams have completed all pending frees. */
@@ -192,7 +189,7 @@ static int retry_after_waiting(const struct frag_failed_state *s, bool *succeeds
 	*succeeds = !rc && !failed;
 	frag_sim_del(sim);
 	free(ended);
-	return rc;
+	return known(rc);
 }
 
 static int64_t usable_or_none(uint64_t total, uint64_t taken)
@@ -227,7 +224,7 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 		      struct frag_error *err)
 {
 	const struct frag_device_figures *d = s->figures;
-	const struct frag_oom *oom = last_oom(s->after, s->device);
+	const struct frag_oom *oom = frag_sim_last_oom(s->after, s->device);
 	const int64_t left = oom->metrics.device_free > 0 ? oom->metrics.device_free : 0;
 	struct frag_oom_facts facts = {
 		.need = (int64_t)oom->need, .live = (int64_t)oom->metrics.active,
@@ -239,7 +236,8 @@ int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_s
 	int rc = 0;
 
 	facts.limited = facts.usable < 0
-			|| left >= (int64_t)frag_rounded_request(s->after, s->device, oom->demand);
+			|| left >= (int64_t)frag_heap_round(frag_sim_heap(s->after, s->device),
+							    oom->demand);
 	if (s->request) {
 		rc = retry(s->after, s->request, &facts.retry_succeeds, err);
 		rc = rc ? rc : retry_after_waiting(s, &facts.waiting_succeeds, err);
@@ -319,7 +317,7 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 	int rc = frag_until_oom_begin(&run, subject, err);
 
 	*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
-	if (!rc && last_oom(run.sim, subject->device))
+	if (!rc && frag_sim_last_oom(run.sim, subject->device))
 		rc = frag_oom_diagnose(out, &(struct frag_failed_state){
 			.after = run.sim, .device = subject->device,
 			.figures = &subject->devices[subject->device], .memory = &empty,
@@ -351,8 +349,6 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 #define EVENTS_OF_MOVES 256
 /* Above the smallest device, larger ones are examined up to this factor. */
 #define FAR 1.05
-/* Where less than this part of what is requested is lost, no other setting is searched for. */
-#define WORTH_PART 0.05
 
 static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
@@ -515,54 +511,63 @@ static int find_peaks(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-static bool is_fix(const struct frag_result *run, const struct frag_trial_figures *o)
+/* A run that the driver's own pool served, or that did not end, shows too little. */
+static bool is_searched(const struct frag_result *run)
 {
-	if (o->status != FRAG_RUN_OK)
-		return false;
-	return run->status == FRAG_RUN_OOM
-	       || (double)o->reserved < (1 - WORTH_PART / 2) * (double)run->peak.reserved;
+	return !run->last.opaque && run->status != FRAG_RUN_INTERRUPTED
+	       && run->status != FRAG_RUN_ERROR;
 }
 
-/* The run's other settings stay, so what is found is the whole line. */
-static int try_fix(struct frag_diagnosis *a, struct frag_trials *t,
-		   const struct frag_result *run, const char *conf, struct frag_error *err)
+/* No other setting gains 2 % where so little is reserved beyond what is requested. */
+static bool is_tight(const struct frag_diagnosis *a, const struct frag_result *run)
 {
-	struct frag_error refused = { .code = 0 };
-	struct frag_choice choice = run->choice;
-	struct frag_trial_figures o;
-	int rc = frag_choice_settings(&choice, conf, &refused);
+	return run->status == FRAG_RUN_OK && !run->counts.retries
+	       && (double)run->peak.process_used
+			  < (1 + FRAG_EQUAL_DEVICES) * (double)frag_diagnosis_lower_bound(a, run);
+}
 
-	if (!rc && memcmp(choice.param, run->choice.param, sizeof(choice.param)) == 0)
-		return 0;
-	a->fixes++;
-	rc = rc ? rc : trials_find(t, &choice, false, run->device, &o, &refused);
-	if (rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM) {
-		*err = refused;
-		return rc;
+/* Is a setting searched for on one of the devices of a policy's run? */
+static bool wants_fix(const struct frag_diagnosis *answers, const unsigned *wanted,
+		      const struct frag_result *runs, uint32_t devices)
+{
+	for (uint32_t d = 0; d < devices; d++)
+		if (wanted[d] & FRAG_WANTED_FIX && is_searched(&runs[d]) && !is_tight(&answers[d], &runs[d]))
+			return true;
+	return false;
+}
+
+/*
+ * Ranks the settings of a policy for all devices of its run. What a policy fails to simulate stays
+ * unknown. No setting helps where the bytes themselves are too many.
+ */
+static int find_fixes(struct frag_diagnosis *answers, struct frag_trials *t,
+		      const struct frag_result *runs, uint32_t devices, struct frag_error *err)
+{
+	const struct frag_fit_source source = {
+		.tape = t->tape, .choices = &runs->choice, .devices = t->options->devices,
+	};
+	struct frag_recommendation r = {
+		.sources = &source, .source_count = 1, .model = t->options->model, .job = t->job,
+	};
+	const struct frag_setting_rank *found;
+	int rc = frag_recommend(&r, err);
+
+	found = rc ? NULL : frag_recommended(&r);
+	for (uint32_t d = 0; d < devices && !rc; d++) {
+		struct frag_setting_fix *fix = &answers[d].fix;
+		struct frag_trial_figures o;
+
+		answers[d].fixes = frag_recommend_tried(&r);
+		rc = found ? trials_find(t, found->choices, false, d, &o, err) : 0;
+		if (!rc && found)
+			*fix = (struct frag_setting_fix){
+				.found = true, .choice = *found->choices,
+				.requested = o.requested, .reserved = o.reserved, .wasted = o.wasted,
+				.left = frag_setting_left(&r, found),
+			};
 	}
-	if (!rc && is_fix(run, &o))
-		a->fix = (struct frag_setting_fix){
-			.found = true, .choice = choice, .requested = o.requested,
-			.reserved = o.reserved, .wasted = o.wasted,
-		};
-	return 0;
-}
-
-/* Of a run that fits only the first: what a device has too much needs no cure. */
-static int find_fix(struct frag_diagnosis *a, struct frag_trials *t,
-		    const struct frag_result *run, struct frag_error *err)
-{
-	const bool fits = run->status == FRAG_RUN_OK;
-	int rc = 0;
-
-	if (!run->choice.ops->settings)
-		return 0;
-	if (fits && (double)run->at_peak.wasted
-		    < WORTH_PART * (double)run->peak.requested)
-		return 0;
-	for (uint32_t i = 0; i < FRAG_FIXES && !rc && !a->fix.found && !(fits && i); i++)
-		rc = try_fix(a, t, run, frag_fixes[i], err);
-	return rc;
+	frag_recommend_fini(&r);
+	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
 /* Where an order decides that is not recorded: simulates the run with the other one. */
@@ -594,33 +599,26 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-/* Finds the cause of an OOM and the smallest device, then settings that help. */
+/* Finds the cause of an OOM and the smallest device. */
 static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err)
 {
 	int rc = 0;
 
-	if (run->last.opaque || run->status == FRAG_RUN_INTERRUPTED
-	    || run->status == FRAG_RUN_ERROR)
+	if (!is_searched(run))
 		return 0;
 	if (run->status == FRAG_RUN_OOM) {
-		rc = find_needs(a, t, run, err);
-		rc = rc ? rc : diagnose_device(a, t, run, true, err);
+		rc = known(find_needs(a, t, run, err));
+		rc = rc ? rc : known(diagnose_device(a, t, run, true, err));
 		if (!rc && run->oom_count && run->ooms[0].limit != UINT64_MAX)
-			rc = find_limit(a, t, run, err);
+			rc = known(find_limit(a, t, run, err));
 		if (!rc && run->total && wanted & FRAG_WANTED_DEVICE)
-			rc = diagnose_device(a, t, run, false, err);
+			rc = known(diagnose_device(a, t, run, false, err));
 	} else {
 		a->requested = run->peak.requested;
 		a->allocated = run->peak.allocated;
 	}
-	rc = rc ? rc : find_order(a, t, run, err);
-	/* no setting helps where the bytes themselves are too many */
-	if (!rc && wanted & FRAG_WANTED_FIX
-	    && (!run->total || frag_diagnosis_lower_bound(a, run) <= run->total))
-		rc = find_fix(a, t, run, err);
-	/* what a policy fails to simulate stays unknown */
-	return rc == -FRAG_EPOLICY ? 0 : rc;
+	return rc ? rc : known(find_order(a, t, run, err));
 }
 
 int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
@@ -650,6 +648,14 @@ int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
 	for (uint32_t i = 0; i < sim_count * devices && !rc; i++) {
 		runs = frag_sim_results(sims[i / devices], false, &devices);
 		rc = find_rest(&answers[i], t, wanted[i], &runs[i % devices], err);
+	}
+	for (uint32_t i = 0; i < sim_count && !rc; i++) {
+		struct frag_diagnosis *own = &answers[(size_t)i * devices];
+
+		runs = frag_sim_results(sims[i], false, &devices);
+		if (runs->choice.ops->settings
+		    && wants_fix(own, &wanted[(size_t)i * devices], runs, devices))
+			rc = find_fixes(own, t, runs, devices, err);
 	}
 	trials_fini(t);
 	return rc;

@@ -11,7 +11,6 @@
 #include "explain/history.h"
 #include "policy/evidence.h"
 #include "search/fit_intervals.h"
-#include "search/settings_grid.h"
 
 struct frag_oom_diagnosis {
 	enum frag_oom_cause cause;
@@ -52,12 +51,13 @@ struct frag_trials {
 	uint32_t count, capacity;
 };
 
-/* A setting that was tried instead of the run's own, on the same device. */
+/* The setting that is recommended instead of the run's own, on the same devices. */
 struct frag_setting_fix {
 	bool found;
 	struct frag_choice choice;      /* the run's own, with that setting */
 	uint64_t requested, reserved;   /* peaks */
 	uint64_t wasted;                 /* at the peak of reserved */
+	uint64_t left;                  /* of the device, reliably; UINT64_MAX: it has no capacity */
 };
 
 /* What is known about the order that decides between equal free blocks. */

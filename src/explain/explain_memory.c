@@ -550,7 +550,7 @@ int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state
 	struct account a = {
 		.m = m, .memory = memory, .tape = tape, .symbols = frag_tape_symbols(tape),
 	};
-	int rc = frag_lifetimes_find(&a.lifetimes, memory, tape, err);
+	int rc = frag_lifetimes_find(&a.lifetimes, memory, false, tape, err);
 
 	if (!rc && !(find_waits(&a.waits, memory, device, tape, m->step) && fill_pending(&a)
 		     && fill_segments(&a) && fill_held(&a) && fill_pools(&a)

@@ -82,20 +82,3 @@ int frag_play_to_failure(struct frag_run_until_oom *run, const struct frag_fit_c
 	run->job = job;
 	return rc ? rc : play_over(run, h, passed, &passed, halted, err);
 }
-
-int frag_explain_gain(struct frag_explained *m, const struct frag_explanation *x,
-		      const struct frag_choice *setting, struct frag_error *err)
-{
-	const struct frag_device_figures *d = &x->devices[m->device];
-	const struct frag_fit_case on = {
-		.tape = x->tape, .choice = setting, .devices = x->devices, .device = m->device,
-		.job = frag_job_part(&x->job),
-	};
-	struct frag_interval out;
-	const int rc = frag_fit_case_run(&on, d->total, 0, FRAG_LEVEL_PEAKS, &out, err);
-	const uint64_t used = d->context + d->other + (rc ? 0 : out.outcome.peak_reserved);
-
-	if (!rc && out.outcome.fits)
-		m->setting_left = d->total > used ? d->total - used : 0;
-	return rc;
-}

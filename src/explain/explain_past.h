@@ -5,7 +5,7 @@
 #include "explain/history.h"
 
 /*
- * Names the code that requested what failed: m->step is set. device: of the tape. -FRAG_ENOMEM
+ * Names the code that requested what failed: m->step is set. -FRAG_ENOMEM
  */
 int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
 			 const struct frag_tape *tape, struct frag_error *err);
@@ -22,7 +22,3 @@ int frag_explain_past(struct frag_explained *m, const struct frag_oom_past *past
 int frag_play_to_failure(struct frag_run_until_oom *run, const struct frag_fit_case *on,
 			 const struct frag_history *h, uint64_t target, bool *halted,
 			 struct frag_error *err);
-
-/* Bytes that the device has left at the end of the trace with another setting; where it fits. */
-int frag_explain_gain(struct frag_explained *m, const struct frag_explanation *x,
-		      const struct frag_choice *setting, struct frag_error *err);

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/parallel.h"
 #include "base/parse.h"
+#include "engine/sim_queries.h"
 #include "engine/tape_run.h"
 #include "events/id_map.h"
 #include "events/tape.h"
@@ -21,20 +21,9 @@
 #include "explain/explain_past.h"
 #include "live_blocks/live_blocks.h"
 #include "search/fit_intervals.h"
-#include "search/settings_grid.h"
 
 /* With their default settings. */
 static const char *const policies[] = { "pytorch", "bestfit", NULL };
-
-#define OTHERS_MAX (FRAG_FIXES + sizeof(policies) / sizeof(policies[0]))
-
-struct alternatives {
-	const struct frag_explanation *x;
-	uint32_t device;
-	struct frag_choice choices[OTHERS_MAX];
-	bool fits[OTHERS_MAX];
-	uint32_t count;
-};
 
 static struct frag_fit_case explanation_subject_of(const struct frag_explanation *x,
 						   uint32_t device,
@@ -46,90 +35,85 @@ static struct frag_fit_case explanation_subject_of(const struct frag_explanation
 	};
 }
 
-static bool explanation_is_known(const struct alternatives *t, const struct frag_choice *choice)
+struct study {
+	struct frag_explanation *x; /* what is simulated: one device alone, or all */
+	struct frag_explanation *all;
+	uint32_t device; /* of `all`: m->device is that of x until the end */
+	struct frag_explained *m;
+	struct frag_run_until_oom run;
+	struct frag_history history;
+	uint64_t target;        /* step of the failure to explain; FRAG_STILL: the first */
+};
+
+/* Does another policy, with its default settings, fit the device? One that fails does not. */
+static int try_policy(const struct frag_explanation *x, struct frag_explained *m, const char *name,
+		      struct frag_error *err)
 {
-	const struct frag_choice *own = t->x->choice;
-
-	if (own->ops == choice->ops
-	    && memcmp(own->param, choice->param, sizeof(choice->param)) == 0)
-		return true;
-	for (uint32_t i = 0; i < t->count; i++)
-		if (t->choices[i].ops == choice->ops
-		    && memcmp(t->choices[i].param, choice->param, sizeof(choice->param)) == 0)
-			return true;
-	return false;
-}
-
-static void list_others(struct alternatives *t)
-{
-	const struct frag_choice *own = t->x->choice;
-	struct frag_error unused;
-
-	for (uint32_t i = 0; own->ops->settings && i < FRAG_FIXES; i++) {
-		struct frag_choice choice = *own;
-
-		if (frag_choice_settings(&choice, frag_fixes[i], &unused) == 0
-		    && !explanation_is_known(t, &choice))
-			t->choices[t->count++] = choice;
-	}
-	for (uint32_t i = 0; policies[i]; i++) {
-		struct frag_choice choice;
-
-		if (frag_choice_parse(&choice, policies[i], &unused) == 0 && choice.ops != own->ops
-		    && !explanation_is_known(t, &choice))
-			t->choices[t->count++] = choice;
-	}
-}
-
-/* A setting with which the simulation returns an error does not fit. */
-static int explanation_try_one(void *ctx, uint32_t i, struct frag_error *err)
-{
-	struct alternatives *t = ctx;
-	const struct frag_fit_case subject =
-		explanation_subject_of(t->x, t->device, &t->choices[i]);
+	struct frag_fit_case subject;
+	struct frag_choice choice;
 	struct frag_interval out;
-	const int rc = frag_fit_case_run(&subject, t->x->devices[t->device].total, 0,
-					 FRAG_LEVEL_SURVIVE, &out, err);
+	int rc = frag_choice_parse(&choice, name, err);
 
-	t->fits[i] = !rc && out.outcome.fits;
+	if (rc || choice.ops == x->choice->ops)
+		return rc;
+	subject = explanation_subject_of(x, m->device, &choice);
+	rc = frag_fit_case_run(&subject, x->devices[m->device].total, 0, FRAG_LEVEL_SURVIVE, &out,
+			       err);
+	m->others++;
+	if (!rc && out.outcome.fits)
+		m->survivors[m->survivor_count++] = choice;
 	return rc == -FRAG_EINTERRUPTED || rc == -FRAG_ENOMEM ? rc : 0;
 }
 
-/* Tries the same run with other settings, and lists those that fit. */
-static int try_others(const struct frag_explanation *x, struct frag_explained *m,
-		      struct frag_error *err)
+/* Ranks the settings once, for all devices. */
+static int rank_settings(struct frag_explanation *all, const struct frag_explained *m,
+		     struct frag_error *err)
 {
-	struct alternatives t = { .x = x, .device = m->device };
-	struct frag_tasks tasks = {
-		.task = explanation_try_one,
-		.job = &x->job,
-		.what = "settings",
-		.ctx = &t,
-	};
+	struct frag_recommendation *r = &all->ranked;
 	int rc;
 
-	m->survivors = calloc(OTHERS_MAX, sizeof(*m->survivors));
-	if (!m->survivors)
-		return frag_fail_nomem(err);
-	list_others(&t);
-	tasks.count = t.count;
-	rc = frag_tasks_run(&tasks, err);
-	m->others = rc ? 0 : t.count;
-	for (uint32_t i = 0; i < t.count && !rc; i++)
-		if (t.fits[i])
-			m->survivors[m->survivor_count++] = t.choices[i];
-	if (!rc && frag_explained_setting(x, m))
-		rc = frag_explain_gain(m, x, frag_explained_setting(x, m), err);
+	if (all->is_ranked)
+		return 0;
+	all->source = (struct frag_fit_source){
+		.tape = all->tape, .choices = all->choice, .devices = all->devices,
+	};
+	*r = (struct frag_recommendation){
+		.sources = &all->source, .source_count = 1, .every = true, .job = all->job,
+	};
+	if (frag_tape_info(all->tape)->device_count == 1)
+		r->requested = &m->lower_bound;
+	rc = frag_recommend(r, err);
+	r->requested = NULL;
+	all->is_ranked = !rc;
 	return rc;
 }
 
-const struct frag_choice *frag_explained_setting(const struct frag_explanation *x,
-						 const struct frag_explained *m)
+/* Lists what fits on the same device: the recommended setting first, other settings, policies. */
+static int try_others(struct frag_explanation *all, const struct frag_explanation *x,
+		      struct frag_explained *m, struct frag_error *err)
 {
-	for (uint32_t i = 0; i < m->survivor_count; i++)
-		if (m->survivors[i].ops->settings && m->survivors[i].ops == x->choice->ops)
-			return &m->survivors[i];
-	return NULL;
+	const struct frag_recommendation *r = &all->ranked;
+	const struct frag_setting_rank *best;
+	int rc = rank_settings(all, m, err);
+
+	if (rc || r->lower_bound > r->device)
+		return rc;
+	best = frag_recommended(r);
+	m->others = frag_recommend_tried(r);
+	m->survivors = calloc(r->count + sizeof(policies) / sizeof(policies[0]), sizeof(*m->survivors));
+	if (!m->survivors)
+		return frag_fail_nomem(err);
+	if (best) {
+		m->survivors[m->survivor_count++] = *best->choices;
+		m->setting = m->survivors;
+		m->setting_left = frag_setting_left(r, best);
+	}
+	for (uint32_t i = 1; i < r->count; i++)
+		if (&r->candidates[i] != best && r->candidates[i].status == FRAG_RANK_FITS)
+			m->survivors[m->survivor_count++] = *r->candidates[i].choices;
+	for (uint32_t i = 0; policies[i] && !rc; i++)
+		rc = try_policy(x, m, policies[i], err);
+	return rc;
 }
 
 static bool ends_with_it(const struct frag_explanation *x, const struct frag_explained *m)
@@ -166,22 +150,10 @@ static int find_peak_of_trace(const struct frag_explanation *x, struct frag_expl
 	return 0;
 }
 
-/*
- * Where a request has failed: the other settings that fit on the same device, each simulated.
- * None is tried where the lower bound exceeds the device, or where the trace ends with the failure,
- * unless that is the end of a recording: then they fit up to the recorded OOM.
- */
-static int find_alternatives(const struct frag_explanation *x, struct frag_explained *m,
-				  bool at_end, struct frag_error *err)
+/* Where a request has failed: the other settings and policies that fit, each simulated. */
+static int find_alternatives(const struct study *s, struct frag_error *err)
 {
-	const struct frag_device_figures *d = &x->devices[m->device];
-
-	const bool cut = at_end && frag_tape_info(x->tape)->scope.ends != FRAG_ENDS_OOM;
-
-	if (!m->cause || !m->limited || cut || m->cause == FRAG_CAUSE_TOO_LARGE
-	    || m->lower_bound > d->total - d->context - d->other)
-		return 0;
-	return try_others(x, m, err);
+	return s->m->cause && s->m->limited ? try_others(s->all, s->x, s->m, err) : 0;
 }
 
 const char *const frag_moment_kind_names[] = {
@@ -192,18 +164,6 @@ const char *const frag_moment_kind_names[] = {
 const char *const frag_main_cause_names[] = {
 	[FRAG_MAIN_NONE] = NULL, [FRAG_MAIN_LATE] = "born_late",
 	[FRAG_MAIN_LEFT] = "left_behind", NULL,
-};
-
-/* One device at work. */
-struct study {
-	struct frag_explanation *x; /* what is simulated: one device alone, or all */
-	const struct frag_explanation *all;
-	uint32_t device; /* of `all`: m->device is that of x until the end */
-	struct frag_explained *m;
-	struct frag_run_until_oom run;
-	struct frag_history history;
-	uint64_t target;        /* step of the failure to explain; FRAG_STILL: the first */
-	uint64_t until;         /* event; FRAG_MOMENT_OOM: the end */
 };
 
 static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device)
@@ -271,7 +231,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 static uint64_t missing_of(const struct frag_sim *sim, uint32_t device,
 			   const struct frag_oom *oom, uint64_t left)
 {
-	const uint64_t demand = frag_rounded_request(sim, device, oom->demand);
+	const uint64_t demand = frag_heap_round(frag_sim_heap(sim, device), oom->demand);
 
 	return demand > left ? demand - left : 0;
 }
@@ -324,23 +284,16 @@ static int explanation_find_candidates(const struct study *s, const struct frag_
 	struct frag_move_target target = {
 		.pool = request->event.pool, .block_cost = s->x->block_cost,
 	};
+	const struct frag_oom *oom = frag_sim_last_oom(after, device);
 	struct frag_sought sought;
-	struct frag_sim *copy;
-	const struct frag_result *r;
-	const struct frag_oom *oom;
-	int rc = frag_sim_copy(&copy, after, err);
 
-	if (rc)
-		return rc;
-	r = result_of(copy, device);
-	oom = &r->ooms[r->oom_count - 1];
 	target.left = left_of(&s->x->devices[device], &oom->metrics, oom);
 	target.need = oom->need;
-	target.missing = missing_of(copy, device, oom, target.left);
-	rc = frag_sim_seek(copy, &request->event, &sought) ? frag_fail_nomem(err) : 0;
+	target.missing = missing_of(after, device, oom, target.left);
+	if (frag_sim_seek(after, &request->event, &sought))
+		return frag_fail_nomem(err);
 	target.list = sought.list;
-	frag_sim_del(copy);
-	return rc ? rc : frag_move_candidates_find(out, memory, &target, err);
+	return frag_move_candidates_find(out, memory, &target, err);
 }
 
 /* A move at the run's halt; then the run goes on to its next one, or the end. */
@@ -409,7 +362,7 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 
 	if (!s->x->moves || s->m->cause == FRAG_CAUSE_NONE
 	    || s->m->cause == FRAG_CAUSE_TOO_LARGE
-	    || (s->m->cause <= FRAG_CAUSE_CAPACITY && exceeds_now(s)))
+	    || (frag_oom_is_size(s->m->cause) && exceeds_now(s)))
 		return 0;
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
@@ -543,7 +496,7 @@ static int study_failure(struct study *s, struct frag_error *err)
 		name_main_cause(s->m);
 	frag_memory_state_fini(&memory);
 	frag_sim_del(after);
-	return rc ? rc : find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
+	return rc ? rc : find_alternatives(s, err);
 }
 
 /* The run is at the moment, and no request has failed. */
@@ -572,7 +525,7 @@ static int study_pool(struct study *s, struct frag_error *err)
 	s->m->kind = FRAG_MOMENT_OOM;
 	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, s->run.sim, &memory, NULL, err);
-	return rc ? rc : find_alternatives(s->x, s->m, ends_with_it(s->all, s->m), err);
+	return rc ? rc : find_alternatives(s, err);
 }
 
 static int begin_study(struct study *s, struct frag_error *err)
@@ -633,14 +586,10 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 }
 
 /* Reports that the run ended before the requested step. */
-static int refuse_later(const struct study *s, struct frag_error *err)
+static int refuse_later(uint64_t step, uint64_t failure, struct frag_error *err)
 {
-	return frag_fail(
-		err, FRAG_EUSAGE,
-		"--at: step %" PRIu64 " is after the out-of-memory at step"
-		" %" PRIu64 ", where the run ends",
-		s->m->step,
-		frag_until_oom_next((struct frag_run_until_oom *)(uintptr_t)&s->run).event.step);
+	return frag_fail(err, FRAG_EUSAGE, "--at: step %" PRIu64 " is after the out-of-memory at"
+			 " step %" PRIu64 ", where the run ends", step, failure);
 }
 
 /*
@@ -656,7 +605,7 @@ static int study_step(struct study *s, struct frag_error *err)
 	if (rc || !halted)
 		return rc ? rc : study_moment(s, err);
 	if (frag_tape_at(s->run.reader) + 1 < until)
-		return refuse_later(s, err);
+		return refuse_later(s->m->step, frag_until_oom_next(&s->run).event.step, err);
 	if (s->m->kind == FRAG_MOMENT_PEAK || s->m->kind == FRAG_MOMENT_WORST) {
 		const struct frag_next request = frag_until_oom_next(&s->run);
 		bool failed;
@@ -870,4 +819,5 @@ void frag_explanation_fini(struct frag_explanation *x)
 	for (uint32_t i = 0; i < x->count; i++)
 		fini_moment(&x->moments[i]);
 	free(x->moments);
+	frag_recommend_fini(&x->ranked);
 }

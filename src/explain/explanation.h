@@ -9,6 +9,7 @@
 #include "explain/block_classes.h"
 #include "explain/find_move.h"
 #include "explain/history.h"
+#include "search/recommend.h"
 
 enum frag_moment_kind {
 	FRAG_MOMENT_OOM, FRAG_MOMENT_PEAK, FRAG_MOMENT_WORST, FRAG_MOMENT_STEP, FRAG_MOMENT_MARK,
@@ -87,7 +88,8 @@ struct frag_explained {
 	char *frames;                   /* the own ones, as frag_frames_json(); NULL: not known */
 	uint64_t frames_at;             /* step of the request that they are of: this one, or where
 					 * it has none the last before it; UINT64_MAX: none */
-	uint64_t setting_left;          /* bytes of the device that frag_explained_setting() leaves
+	const struct frag_choice *setting;      /* the recommended one, a survivor; NULL: none */
+	uint64_t setting_left;          /* bytes of the device that it leaves reliably
 					 * at the end; UINT64_MAX: not known */
 	uint64_t lower_bound;           /* peak of the bytes that the trace requests; 0: unknown */
 	char *id, *tag;         /* of the request that failed, as JSON; NULL: none */
@@ -139,6 +141,9 @@ struct frag_explanation {
 	bool folded;                    /* holders by stack too */
 	struct frag_job job;            /* shows "events", "candidates" for a move, or "settings" */
 	/* results */
+	bool is_ranked;                 /* settings have been ranked, for all devices: */
+	struct frag_recommendation ranked;
+	struct frag_fit_source source;  /* of that */
 	struct frag_explained *moments;
 	uint32_t count;
 };
@@ -160,7 +165,4 @@ int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state
  */
 int frag_explanation_run(struct frag_explanation *explanation, struct frag_error *err);
 
-/* The survivor to copy: the run's own policy with another setting. NULL: none fits. Borrowed. */
-const struct frag_choice *frag_explained_setting(const struct frag_explanation *explanation,
-						 const struct frag_explained *moment);
 void frag_explanation_fini(struct frag_explanation *explanation);       /* zeroed is fine */

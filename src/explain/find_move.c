@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/array_grow.h"
+#include "engine/sim_queries.h"
 #include "engine/tape_run.h"
 #include "events/id_map.h"
 #include "explain/device_state.h"
@@ -118,13 +119,10 @@ int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool
 	const struct frag_batch batch = {
 		.events = &next->event, .count = 1, .stacks = &next->stack,
 	};
-	uint32_t count;
-	const uint64_t before =
-		frag_sim_results(sim, false, &count)[next->event.device].counts.ooms;
+	const uint64_t before = frag_sim_ooms(sim, next->event.device);
 	const int rc = frag_sim_feed(sim, &batch, err);
 
-	*failed = !rc
-		  && frag_sim_results(sim, false, &count)[next->event.device].counts.ooms > before;
+	*failed = !rc && frag_sim_ooms(sim, next->event.device) > before;
 	return rc;
 }
 
@@ -200,7 +198,7 @@ static int try_candidate(struct frag_run_until_oom *run, struct frag_sim *sim,
 		rc = feed_again(run, sim, &memory->blocks[candidate->blocks[i]], FRAG_OP_ALLOC, step,
 				&failed, err);
 	*served = !rc && !failed;
-	return rc;
+	return rc == -FRAG_EPOLICY ? 0 : rc;    /* where the policy fails it is none */
 }
 
 static bool note_moved(struct frag_run_until_oom *run, const struct frag_state_block *b,

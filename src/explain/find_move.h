@@ -32,8 +32,7 @@ struct frag_run_until_oom {
 };
 
 /*
- * Begins a run of the choice on these devices; progress and what it gets are the caller's to set.
- * Release it also where this fails. -FRAG_ENOMEM, or a failure of the policy
+ * Begins a run of the choice on these devices, with the case's job. Release it also where this fails. -FRAG_ENOMEM, or a failure of the policy
  */
 int frag_until_oom_begin(struct frag_run_until_oom *run, const struct frag_fit_case *on,
 			 struct frag_error *err);

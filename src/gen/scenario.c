@@ -38,7 +38,7 @@ const struct frag_scenario *frag_scenario_find(const char *name)
 static void scenario_describe(const struct frag_scenario *s, const uint64_t *option, char *buf,
 			      size_t size)
 {
-	size_t used = (size_t)snprintf(buf, size, "fragsim gen %s", s->name);
+	size_t used = (size_t)snprintf(buf, size, "fragsim trace gen %s", s->name);
 
 	for (uint32_t i = 0; s->options[i].name && used < size; i++) {
 		const struct frag_gen_option *o = &s->options[i];

@@ -12,8 +12,10 @@
 
 int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 {
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_FREE)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, b, "is not free");
+	if (!frag_block_room(h, 0))
+		return -FRAG_ENOMEM;
 	frag_list_remove(h, b);
 	h->blocks[b].state = FRAG_DETACHED;
 	return 0;
@@ -21,7 +23,7 @@ int frag_heap_detach_free(struct frag_heap *h, frag_block b)
 
 int frag_heap_insert(struct frag_heap *h, frag_block b)
 {
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_DETACHED)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (!frag_block_room(h, 0))
 		return -FRAG_ENOMEM;
@@ -32,7 +34,7 @@ int frag_heap_insert(struct frag_heap *h, frag_block b)
 /* What detach_live does, and how give begins. */
 FRAG_INLINE int detach_live(struct frag_heap *h, const char *verb, frag_block b)
 {
-	if (!is_handle(h, b))
+	if (!frag_is_block(h, b))
 		return frag_refuse_block(h, verb, b, "is no block");
 	if (!end_request(h, b))
 		return frag_refuse_block(h, verb, b, "is neither allocated nor pending");
@@ -46,7 +48,7 @@ int frag_heap_detach_live(struct frag_heap *h, frag_block b)
 
 int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 {
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_DETACHED)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (requested > h->blocks[b].bytes)
 		return frag_refuse_block(h, __func__, b, TOO_SMALL, requested);
@@ -56,9 +58,9 @@ int frag_heap_assign(struct frag_heap *h, frag_block b, uint64_t requested)
 
 int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 {
-	struct block *k;
+	struct frag_heap_block *k;
 
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return frag_refuse_block(h, __func__, b, "is not allocated");
 	if (!FRAG_GROW(h->pending, h->pending_capacity, h->pending_count))
 		return -FRAG_ENOMEM;
@@ -66,7 +68,7 @@ int frag_heap_defer_free(struct frag_heap *h, frag_block b, uint32_t owner)
 	k->state = FRAG_PENDING;
 	FRAG_ASSERT(h->ready_count <= h->pending_count);
 	k->pending_at = h->pending_count;
-	h->pending[h->pending_count++] = (struct pending){
+	h->pending[h->pending_count++] = (struct frag_heap_pending){
 		.block = b, .owner = owner, .seq = h->deferred++,
 	};
 	h->totals.requested -= k->requested;
@@ -99,10 +101,10 @@ void frag_pending_remove(struct frag_heap *h, uint32_t b)
 
 int frag_heap_ready(struct frag_heap *h, frag_block b)
 {
-	struct pending mine;
+	struct frag_heap_pending mine;
 	uint32_t at;
 
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_PENDING)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_PENDING)
 		return frag_refuse_block(h, __func__, b, "is not pending");
 	at = h->blocks[b].pending_at;
 	FRAG_ASSERT(at < h->pending_count && h->pending[at].block == b);
@@ -117,7 +119,7 @@ int frag_heap_ready(struct frag_heap *h, frag_block b)
 
 static int pending_by_seq(const void *a, const void *b)
 {
-	const struct pending *x = a, *y = b;
+	const struct frag_heap_pending *x = a, *y = b;
 
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
@@ -128,7 +130,7 @@ static int pending_by_seq(const void *a, const void *b)
  */
 void frag_heap_order_ready(struct frag_heap *h, bool all)
 {
-	struct pending *p = h->pending;
+	struct frag_heap_pending *p = h->pending;
 
 	FRAG_ASSERT(h->ready_count <= h->pending_count);
 	if (all)
@@ -137,7 +139,7 @@ void frag_heap_order_ready(struct frag_heap *h, bool all)
 		return;
 	FRAG_SORT(p, h->ready_count, pending_by_seq);
 	for (uint32_t i = 1, j = h->ready_count - 1; i < j; i++, j--) {
-		const struct pending earlier = p[i];
+		const struct frag_heap_pending earlier = p[i];
 
 		p[i] = p[j];
 		p[j] = earlier;
@@ -150,7 +152,7 @@ int frag_heap_split(struct frag_heap *h, frag_block b, uint64_t keep)
 {
 	uint64_t slot_size;
 
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_DETACHED)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, b, "is not detached");
 	if (keep == 0 || keep >= h->blocks[b].bytes)
 		return frag_refuse_block(h, __func__, b, "cannot be split after %" PRIu64 " bytes",
@@ -185,13 +187,15 @@ static void block_merge(struct frag_heap *h, frag_block *b, uint32_t n)
 
 int frag_heap_merge(struct frag_heap *h, frag_block *b, frag_block neighbour)
 {
-	if (!is_handle(h, *b) || h->blocks[*b].state != FRAG_DETACHED)
+	if (!frag_is_block(h, *b) || h->blocks[*b].state != FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, *b, "is not detached");
-	if (!is_handle(h, neighbour) || h->blocks[neighbour].state != FRAG_FREE)
+	if (!frag_is_block(h, neighbour) || h->blocks[neighbour].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, neighbour, "is not free");
 	if (h->blocks[*b].prev != neighbour && h->blocks[*b].next != neighbour)
 		return frag_refuse_block(h, __func__, neighbour,
 					 "is not adjacent to block %" PRIu32, *b);
+	if (!frag_block_room(h, 0))
+		return -FRAG_ENOMEM;
 	block_merge(h, b, neighbour);
 	h->totals.merges++;
 	return 0;
@@ -231,11 +235,11 @@ __attribute__((noinline)) static uint32_t block_part(struct frag_heap *h, uint32
 FRAG_INLINE int block_take(struct frag_heap *h, const char *verb, frag_block *b, uint64_t requested,
 		   uint64_t keep, bool upper)
 {
-	const struct segment *s;
+	const struct frag_heap_segment *s;
 	uint64_t bytes;
 	bool plain;
 
-	if (!is_handle(h, *b) || h->blocks[*b].state != FRAG_FREE)
+	if (!frag_is_block(h, *b) || h->blocks[*b].state != FRAG_FREE)
 		return frag_refuse_block(h, verb, *b, "is not free");
 	s = &h->segments[h->blocks[*b].segment];
 	plain = is_plain(h, s);
@@ -277,11 +281,11 @@ __attribute__((noinline)) static uint32_t block_join(struct frag_heap *h, uint32
 	const uint32_t prev = h->blocks[b].prev, next = h->blocks[b].next;
 
 	FRAG_ASSERT(h->blocks[b].state == FRAG_DETACHED);
-	if (next != NONE && h->blocks[next].state == FRAG_FREE) {
+	if (next != FRAG_NO_ENTRY && h->blocks[next].state == FRAG_FREE) {
 		block_merge(h, &b, next);
 		h->totals.merges += whole;
 	}
-	if (prev != NONE && h->blocks[prev].state == FRAG_FREE) {
+	if (prev != FRAG_NO_ENTRY && h->blocks[prev].state == FRAG_FREE) {
 		block_merge(h, &b, prev);
 		h->totals.merges += whole;
 	}
@@ -291,7 +295,7 @@ __attribute__((noinline)) static uint32_t block_join(struct frag_heap *h, uint32
 
 int frag_heap_give(struct frag_heap *h, frag_block b, frag_block *out)
 {
-	const struct segment *s;
+	const struct frag_heap_segment *s;
 	int rc;
 
 	if (!frag_block_room(h, 0))

@@ -15,15 +15,15 @@
 FRAG_INLINE uint32_t split_record(struct frag_heap *h, uint32_t b, uint64_t keep)
 {
 	const uint32_t upper = frag_new_block(h);
-	struct block *k = &h->blocks[b], *u = &h->blocks[upper];
+	struct frag_heap_block *k = &h->blocks[b], *u = &h->blocks[upper];
 
 	FRAG_ASSERT(keep > 0 && keep < k->bytes);
-	*u = (struct block){
+	*u = (struct frag_heap_block){
 		.offset = k->offset + keep, .bytes = k->bytes - keep,
 		.segment = k->segment, .prev = b, .next = k->next,
 		.user = k->user, .state = k->state, .tie = k->tie,
 	};
-	if (k->next != NONE)
+	if (k->next != FRAG_NO_ENTRY)
 		h->blocks[k->next].prev = upper;
 	k->next = upper;
 	k->bytes = keep;
@@ -32,12 +32,12 @@ FRAG_INLINE uint32_t split_record(struct frag_heap *h, uint32_t b, uint64_t keep
 
 FRAG_INLINE void merge_records(struct frag_heap *h, uint32_t lower, uint32_t upper)
 {
-	struct block *k = &h->blocks[lower];
+	struct frag_heap_block *k = &h->blocks[lower];
 
 	FRAG_ASSERT(k->next == upper && k->segment == h->blocks[upper].segment);
 	k->bytes += h->blocks[upper].bytes;
 	k->next = h->blocks[upper].next;
-	if (k->next != NONE)
+	if (k->next != FRAG_NO_ENTRY)
 		h->blocks[k->next].prev = lower;
 	frag_release_record(h, upper);
 }
@@ -48,7 +48,7 @@ FRAG_INLINE void merge_records(struct frag_heap *h, uint32_t lower, uint32_t upp
  */
 FRAG_INLINE bool end_request(struct frag_heap *h, frag_block b)
 {
-	struct block *k = &h->blocks[b];
+	struct frag_heap_block *k = &h->blocks[b];
 
 	if (k->state == FRAG_ALLOCATED) {
 		h->totals.requested -= k->requested;
@@ -69,7 +69,7 @@ FRAG_INLINE bool end_request(struct frag_heap *h, frag_block b)
 /* A detached block becomes allocated; its segment is no longer idle. */
 FRAG_INLINE void begin_request(struct frag_heap *h, frag_block b, uint64_t requested)
 {
-	struct block *k = &h->blocks[b];
+	struct frag_heap_block *k = &h->blocks[b];
 
 	k->state = FRAG_ALLOCATED;
 	k->requested = requested;
@@ -86,14 +86,14 @@ FRAG_INLINE void begin_request(struct frag_heap *h, frag_block b, uint64_t reque
  * segment is released as a whole or not at all. There the entry of a free block is replaced by
  * another block's in the same list, and the totals are updated once.
  */
-FRAG_INLINE bool is_plain(const struct frag_heap *h, const struct segment *s)
+FRAG_INLINE bool is_plain(const struct frag_heap *h, const struct frag_heap_segment *s)
 {
 	return !(h->policy_sorts | (s->slot_size != 0) | (s->page != 0));
 }
 
 FRAG_INLINE struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
 {
-	const struct block *k = &h->blocks[b];
+	const struct frag_heap_block *k = &h->blocks[b];
 
 	return (struct frag_entry){
 		.size = k->bytes, .offset = k->offset, .tie = k->tie, .block = b,
@@ -101,7 +101,7 @@ FRAG_INLINE struct frag_entry plain_entry(const struct frag_heap *h, uint32_t b)
 }
 
 /* A free block becomes a detached one. */
-FRAG_INLINE void detach_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+FRAG_INLINE void detach_plain(struct frag_heap *h, const struct frag_heap_segment *s, uint32_t b)
 {
 	const struct frag_entry e = plain_entry(h, b);
 
@@ -112,7 +112,7 @@ FRAG_INLINE void detach_plain(struct frag_heap *h, const struct segment *s, uint
 }
 
 /* A detached block becomes a free one. */
-FRAG_INLINE void insert_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+FRAG_INLINE void insert_plain(struct frag_heap *h, const struct frag_heap_segment *s, uint32_t b)
 {
 	const struct frag_entry e = plain_entry(h, b);
 
@@ -123,7 +123,7 @@ FRAG_INLINE void insert_plain(struct frag_heap *h, const struct segment *s, uint
 }
 
 /* Cuts a free block in two: one part stays free, the other, detached, is returned. */
-FRAG_INLINE uint32_t split_plain(struct frag_heap *h, const struct segment *s, uint32_t b,
+FRAG_INLINE uint32_t split_plain(struct frag_heap *h, const struct frag_heap_segment *s, uint32_t b,
 				 uint64_t keep, bool upper)
 {
 	const struct frag_entry whole = plain_entry(h, b);
@@ -143,12 +143,12 @@ FRAG_INLINE uint32_t split_plain(struct frag_heap *h, const struct segment *s, u
  * Makes a detached block a free one, together with free adjacent blocks: the entry of one of them
  * becomes that of the result.
  */
-FRAG_INLINE uint32_t merge_plain(struct frag_heap *h, const struct segment *s, uint32_t b)
+FRAG_INLINE uint32_t merge_plain(struct frag_heap *h, const struct frag_heap_segment *s, uint32_t b)
 {
-	const struct block *k = &h->blocks[b];
+	const struct frag_heap_block *k = &h->blocks[b];
 	const uint32_t prev = k->prev, next = k->next;
-	const bool lower = prev != NONE && h->blocks[prev].state == FRAG_FREE;
-	const bool upper = next != NONE && h->blocks[next].state == FRAG_FREE;
+	const bool lower = prev != FRAG_NO_ENTRY && h->blocks[prev].state == FRAG_FREE;
+	const bool upper = next != FRAG_NO_ENTRY && h->blocks[next].state == FRAG_FREE;
 	struct frag_entry was, e;
 
 	h->totals.free += k->bytes;
@@ -184,22 +184,26 @@ FRAG_INLINE bool plain_room(struct frag_heap *h, uint32_t blocks)
 }
 
 /* The segment of a block if it is plain and arguments are not checked; else NULL. */
-FRAG_INLINE const struct segment *plain_segment(const struct frag_heap *h, frag_block b)
+FRAG_INLINE const struct frag_heap_segment *plain_segment(const struct frag_heap *h, frag_block b)
 {
-	const struct segment *s = &h->segments[h->blocks[b].segment];
+	const struct frag_heap_segment *s;
 
-	return h->checked || !is_plain(h, s) ? NULL : s;
+	if (h->checked)
+		return NULL;
+	s = &h->segments[h->blocks[b].segment];
+	return is_plain(h, s) ? s : NULL;
 }
 
 /* frag_heap_take() of a free block that holds the request. */
 FRAG_INLINE int frag_heap_take_unchecked(struct frag_heap *h, frag_block *b, uint64_t requested,
 				 uint64_t keep)
 {
-	const struct segment *s = plain_segment(h, *b);
-	const uint64_t bytes = h->blocks[*b].bytes;
+	const struct frag_heap_segment *s = plain_segment(h, *b);
+	uint64_t bytes;
 
 	if (!s)
 		return frag_heap_take(h, b, requested, keep);
+	bytes = h->blocks[*b].bytes;
 	FRAG_ASSERT(h->blocks[*b].state == FRAG_FREE && requested <= keep && keep <= bytes);
 	if (!plain_room(h, 1))
 		return -FRAG_ENOMEM;
@@ -216,7 +220,7 @@ FRAG_INLINE int frag_heap_take_unchecked(struct frag_heap *h, frag_block *b, uin
 /* frag_heap_give() of an allocated or a pending block. */
 FRAG_INLINE int frag_heap_give_unchecked(struct frag_heap *h, frag_block b, frag_block *out)
 {
-	const struct segment *s = plain_segment(h, b);
+	const struct frag_heap_segment *s = plain_segment(h, b);
 
 	if (!s)
 		return frag_heap_give(h, b, out);
@@ -233,11 +237,13 @@ FRAG_INLINE int frag_heap_give_unchecked(struct frag_heap *h, frag_block b, frag
 /* The steps that take and give are made of, likewise. */
 FRAG_INLINE int frag_heap_detach_free_unchecked(struct frag_heap *h, frag_block b)
 {
-	const struct segment *s = plain_segment(h, b);
+	const struct frag_heap_segment *s = plain_segment(h, b);
 
 	if (!s)
 		return frag_heap_detach_free(h, b);
 	FRAG_ASSERT(h->blocks[b].state == FRAG_FREE);
+	if (!plain_room(h, 0))
+		return -FRAG_ENOMEM;
 	detach_plain(h, s, b);
 	return 0;
 }
@@ -253,7 +259,7 @@ FRAG_INLINE int frag_heap_detach_live_unchecked(struct frag_heap *h, frag_block 
 
 FRAG_INLINE int frag_heap_split_unchecked(struct frag_heap *h, frag_block b, uint64_t keep)
 {
-	const struct segment *s = plain_segment(h, b);
+	const struct frag_heap_segment *s = plain_segment(h, b);
 
 	if (!s)
 		return frag_heap_split(h, b, keep);
@@ -266,11 +272,13 @@ FRAG_INLINE int frag_heap_split_unchecked(struct frag_heap *h, frag_block b, uin
 
 FRAG_INLINE int frag_heap_merge_unchecked(struct frag_heap *h, frag_block *b, frag_block neighbour)
 {
-	const struct segment *s = plain_segment(h, neighbour);
+	const struct frag_heap_segment *s = plain_segment(h, neighbour);
 	const bool lower = h->blocks[*b].prev == neighbour;
 
 	if (!s)
 		return frag_heap_merge(h, b, neighbour);
+	if (!plain_room(h, 0))
+		return -FRAG_ENOMEM;
 	detach_plain(h, s, neighbour);
 	h->blocks[neighbour].tie = h->blocks[*b].tie;
 	merge_records(h, lower ? neighbour : *b, lower ? *b : neighbour);
@@ -281,7 +289,7 @@ FRAG_INLINE int frag_heap_merge_unchecked(struct frag_heap *h, frag_block *b, fr
 
 FRAG_INLINE int frag_heap_insert_unchecked(struct frag_heap *h, frag_block b)
 {
-	const struct segment *s = plain_segment(h, b);
+	const struct frag_heap_segment *s = plain_segment(h, b);
 
 	if (!s)
 		return frag_heap_insert(h, b);

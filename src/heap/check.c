@@ -13,7 +13,8 @@ struct recount {
 	uint32_t idle, pending;
 };
 
-static int check_wrong(struct frag_error *err, const struct segment *s, const struct block *b,
+static int check_wrong(struct frag_error *err, const struct frag_heap_segment *s,
+		       const struct frag_heap_block *b,
 		       const char *what)
 {
 	return frag_fail(err, FRAG_ECHECK, "segment %u, offset %" PRIu64 ", %" PRIu64 " bytes: %s",
@@ -21,15 +22,15 @@ static int check_wrong(struct frag_error *err, const struct segment *s, const st
 }
 
 /* Checks that a free block is found in its list, before higher ones of its size, and counts it. */
-static int check_free(const struct frag_heap *h, const struct segment *s, uint32_t at,
+static int check_free(const struct frag_heap *h, const struct frag_heap_segment *s, uint32_t at,
 		      struct recount *r, struct frag_error *err)
 {
-	const struct block *b = &h->blocks[at];
+	const struct frag_heap_block *b = &h->blocks[at];
 	const uint64_t size = frag_fit_size(s, b);
 	const uint32_t list = h->policy_sorts ? b->list : s->list;
 	const struct frag_entry key = h->policy_sorts ? frag_sorted_entry(h, at)
 						      : frag_entry_of(h, at);
-	const bool exact = h->policy_sorts || h->index.order != FRAG_BY_SIZE;
+	const bool exact = h->policy_sorts || h->index.order != FRAG_ORDER_SIZE;
 	const struct frag_entry *e;
 
 	if (list >= h->index.count || h->index.lists[list].pool != s->pool)
@@ -39,7 +40,7 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 				   "a free block that is not where its segment is among all");
 	if (!exact)
 		e = frag_index_find(&h->index, list, size);
-	else if (h->index.order == FRAG_BY_SIZE)
+	else if (h->index.order == FRAG_ORDER_SIZE)
 		e = frag_index_near(&h->index, list, &key, false);
 	else
 		e = frag_index_find_from(&h->index, list, size, &key);
@@ -58,10 +59,10 @@ static int check_free(const struct frag_heap *h, const struct segment *s, uint32
 }
 
 /* A block without memory: whole pages of a range, or what slots leave of a slab. */
-static int check_unmapped(const struct frag_heap *h, const struct segment *s, uint32_t at,
+static int check_unmapped(const struct frag_heap *h, const struct frag_heap_segment *s, uint32_t at,
 			  struct recount *r, struct frag_error *err)
 {
-	const struct block *b = &h->blocks[at];
+	const struct frag_heap_block *b = &h->blocks[at];
 	const struct frag_entry key = { .offset = b->offset, .tie = s->tie };
 	const struct frag_entry *e;
 
@@ -70,7 +71,7 @@ static int check_unmapped(const struct frag_heap *h, const struct segment *s, ui
 	if (s->page && (b->offset % s->page || b->bytes % s->page))
 		return check_wrong(err, s, b, "unmapped in parts of pages");
 	if (s->slot_size
-	    && (b->offset != s->bytes / s->slot_size * s->slot_size || b->next != NONE))
+	    && (b->offset != s->bytes / s->slot_size * s->slot_size || b->next != FRAG_NO_ENTRY))
 		return check_wrong(err, s, b, "a slab's tail where no tail can be");
 	if (!s->page)
 		return 0;
@@ -83,10 +84,10 @@ static int check_unmapped(const struct frag_heap *h, const struct segment *s, ui
 }
 
 /* Checks a block by its state, and adds it to the sums of the recount. */
-static int check_block(const struct frag_heap *h, const struct segment *s, uint32_t at,
+static int check_block(const struct frag_heap *h, const struct frag_heap_segment *s, uint32_t at,
 		       struct recount *r, struct frag_error *err)
 {
-	const struct block *b = &h->blocks[at];
+	const struct frag_heap_block *b = &h->blocks[at];
 
 	if (b->state != FRAG_UNMAPPED && s->slot_size && b->bytes % s->slot_size)
 		return check_wrong(err, s, b, "no whole number of slots");
@@ -117,18 +118,19 @@ static int check_block(const struct frag_heap *h, const struct segment *s, uint3
 }
 
 /* Checks that the blocks of a segment tile it, and that their sums are those of the segment. */
-static int check_segment(const struct frag_heap *h, const struct segment *s, struct recount *r,
+static int check_segment(const struct frag_heap *h, const struct frag_heap_segment *s,
+			 struct recount *r,
 			 struct frag_error *err)
 {
 	uint64_t offset = 0, unmapped = 0;
-	uint32_t prev = NONE, live = 0;
+	uint32_t prev = FRAG_NO_ENTRY, live = 0;
 
 	FRAG_ASSERT(s->in_use);
 	if (s->list >= h->index.count || h->index.lists[s->list].pool != s->pool)
 		return frag_fail(err, FRAG_ECHECK, "segment %u: its free list is of another pool",
 				 s->ordinal);
-	for (uint32_t at = s->first; at != NONE; prev = at, at = h->blocks[at].next) {
-		const struct block *b = &h->blocks[at];
+	for (uint32_t at = s->first; at != FRAG_NO_ENTRY; prev = at, at = h->blocks[at].next) {
+		const struct frag_heap_block *b = &h->blocks[at];
 		int rc;
 
 		if (b->offset != offset || b->prev != prev || b->bytes == 0
@@ -144,13 +146,13 @@ static int check_segment(const struct frag_heap *h, const struct segment *s, str
 	if (offset != s->bytes || live != s->live || s->mapped != s->bytes - unmapped)
 		return frag_fail(err, FRAG_ECHECK, "segment %u: its blocks do not add up",
 				 s->ordinal);
-	if ((s->idle_at != NONE) != (!live && !s->kept && !s->page)
-	    || (s->idle_at != NONE && (s->idle_at >= h->idle_count
+	if ((s->idle_at != FRAG_NO_ENTRY) != (!live && !s->kept && !s->page)
+	    || (s->idle_at != FRAG_NO_ENTRY && (s->idle_at >= h->idle_count
 				       || &h->segments[h->idle[s->idle_at]] != s)))
 		return frag_fail(err, FRAG_ECHECK,
 				 "segment %u: it is idle and not listed so, or the reverse",
 				 s->ordinal);
-	if (s->idle_at != NONE) {
+	if (s->idle_at != FRAG_NO_ENTRY) {
 		r->sum.releasable += s->bytes;
 		r->idle++;
 	}

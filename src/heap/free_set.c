@@ -58,7 +58,7 @@ static void array_to_tree(struct frag_free_set_storage *all, struct frag_free_se
 
 	FRAG_ASSERT(!(set->count & FRAG_FREE_SET_TREE) && set->count);
 	for (uint32_t i = 0; i < set->count; i++)
-		frag_tree_insert(&all->nodes, &root, FRAG_BY_SIZE, &array->entry[i], 0);
+		frag_tree_insert(&all->nodes, &root, FRAG_ORDER_SIZE, &array->entry[i], 0);
 	frag_free_array_drop(all, set->at);
 	set->at = root;
 	set->count |= FRAG_FREE_SET_TREE;
@@ -69,7 +69,7 @@ void frag_free_set_insert_long(struct frag_free_set_storage *all, struct frag_fr
 {
 	if (!(set->count & FRAG_FREE_SET_TREE))
 		array_to_tree(all, set);
-	frag_tree_insert(&all->nodes, &set->at, FRAG_BY_SIZE, e, 0);
+	frag_tree_insert(&all->nodes, &set->at, FRAG_ORDER_SIZE, e, 0);
 	set->count++;
 }
 
@@ -79,7 +79,7 @@ void frag_free_set_remove_long(struct frag_free_set_storage *all, struct frag_fr
 	uint32_t array;
 
 	FRAG_ASSERT(set->count & FRAG_FREE_SET_TREE && set->at);
-	frag_tree_remove(&all->nodes, &set->at, FRAG_BY_SIZE, e);
+	frag_tree_remove(&all->nodes, &set->at, FRAG_ORDER_SIZE, e);
 	if (--set->count > (FRAG_FREE_SET_TREE | ARRAY_AGAIN))
 		return;
 	array = frag_free_array_take(all);
@@ -95,13 +95,13 @@ const struct frag_entry *frag_free_set_near(const struct frag_free_set_storage *
 	const struct frag_entry *best = NULL, *e, *end;
 
 	if (set->count > FRAG_FREE_ARRAY_MAX)
-		return frag_tree_near(&all->nodes, set->at, FRAG_BY_SIZE, key, before);
+		return frag_tree_near(&all->nodes, set->at, FRAG_ORDER_SIZE, key, before);
 	if (set->count == 0)
 		return NULL;
 	e = all->arrays[set->at].entry;
 	for (end = e + set->count; e < end; e++)
-		if (frag_before(e, key, FRAG_BY_SIZE) == before
-		    && (!best || frag_before(e, best, FRAG_BY_SIZE) != before))
+		if (frag_before(e, key, FRAG_ORDER_SIZE) == before
+		    && (!best || frag_before(e, best, FRAG_ORDER_SIZE) != before))
 			best = e;
 	return best;
 }

@@ -141,7 +141,7 @@ static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_
 	if (set->count > FRAG_FREE_ARRAY_MAX) {
 		const struct frag_entry key = { .size = bytes };
 
-		return frag_tree_near(&all->nodes, set->at, FRAG_BY_SIZE, &key, false);
+		return frag_tree_near(&all->nodes, set->at, FRAG_ORDER_SIZE, &key, false);
 	}
 	if (set->count == 0)
 		return NULL;
@@ -151,7 +151,7 @@ static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_
 	while (++e < end) {
 		const uint64_t rest = e->size - bytes;
 
-		if (rest < least || (rest == least && frag_before(e, best, FRAG_BY_ADDRESS))) {
+		if (rest < least || (rest == least && frag_before(e, best, FRAG_ORDER_ADDRESS))) {
 			least = rest;
 			best = e;
 		}

@@ -40,7 +40,7 @@ void frag_gap_remove(struct frag_heap *h, uint32_t b)
 void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
 {
 	h->sorter = *by;
-	h->policy_sorts = by->which || by->key || h->index.order == FRAG_BY_KEY;
+	h->policy_sorts = by->which || by->key || h->index.order == FRAG_ORDER_KEY;
 }
 
 void frag_sorted_insert(struct frag_heap *h, uint32_t b)
@@ -48,7 +48,7 @@ void frag_sorted_insert(struct frag_heap *h, uint32_t b)
 	const struct frag_sorter *by = &h->sorter;
 	const struct frag_block_view view = frag_heap_look_unchecked(h, b);
 	const struct frag_segment_view segment = frag_heap_look_segment_unchecked(h, view.segment);
-	struct block *k = &h->blocks[b];
+	struct frag_heap_block *k = &h->blocks[b];
 	struct frag_entry e;
 
 	FRAG_ASSERT(h->policy_sorts);
@@ -64,7 +64,7 @@ void frag_sorted_insert(struct frag_heap *h, uint32_t b)
 void frag_sorted_remove(struct frag_heap *h, uint32_t b)
 {
 	const struct frag_entry e = frag_sorted_entry(h, b);
-	const struct block *k = &h->blocks[b];
+	const struct frag_heap_block *k = &h->blocks[b];
 
 	FRAG_ASSERT(k->state == FRAG_FREE && k->list < h->index.count);
 	frag_index_remove(&h->index, k->list, &e, frag_fit_size(&h->segments[k->segment], k));
@@ -77,7 +77,7 @@ static uint64_t mapped_end(const struct frag_heap *h, uint32_t b, uint32_t *next
 {
 	uint64_t end = h->blocks[b].offset;
 
-	for (; b != NONE && h->blocks[b].state != FRAG_UNMAPPED; b = h->blocks[b].next)
+	for (; b != FRAG_NO_ENTRY && h->blocks[b].state != FRAG_UNMAPPED; b = h->blocks[b].next)
 		end += h->blocks[b].bytes;
 	*next = b;
 	return end;
@@ -85,12 +85,12 @@ static uint64_t mapped_end(const struct frag_heap *h, uint32_t b, uint32_t *next
 
 static void close_range(struct frag_heap *h, uint32_t s)
 {
-	const struct segment *g = &h->segments[s];
+	const struct frag_heap_segment *g = &h->segments[s];
 	uint32_t b = g->first;
 	uint64_t cost;
 
 	FRAG_ASSERT(g->in_use && g->page);
-	while (b != NONE) {
+	while (b != FRAG_NO_ENTRY) {
 		uint64_t offset = h->blocks[b].offset;
 		uint32_t next;
 		uint64_t end = mapped_end(h, b, &next);
@@ -98,23 +98,23 @@ static void close_range(struct frag_heap *h, uint32_t s)
 		if (end > offset)
 			h->dev->ops->unmap(h->dev, g->addr, offset, end - offset, g->page,
 					   &cost);
-		b = next != NONE ? h->blocks[next].next : NONE;
+		b = next != FRAG_NO_ENTRY ? h->blocks[next].next : FRAG_NO_ENTRY;
 	}
 	h->dev->ops->unreserve(h->dev, g->addr, g->bytes, &cost);
 }
 
-struct frag_heap *frag_heap_new(struct frag_device *dev, const struct frag_index_ops *index)
+struct frag_heap *frag_heap_new(struct frag_device *dev, enum frag_order order)
 {
 	struct frag_heap *h = calloc(1, sizeof(*h));
 
-	FRAG_ASSERT(dev && index);
+	FRAG_ASSERT(dev);
 	if (!h)
 		return NULL;
 	h->dev = dev;
-	h->unused_block = h->unused_segment = NONE;
-	h->policy_sorts = index->order == FRAG_BY_KEY;
-	if (!frag_index_init(&h->index, index->order)
-	    || !frag_index_init(&h->gaps, FRAG_BY_ADDRESS)) {
+	h->unused_block = h->unused_segment = FRAG_NO_ENTRY;
+	h->policy_sorts = order == FRAG_ORDER_KEY;
+	if (!frag_index_init(&h->index, order)
+	    || !frag_index_init(&h->gaps, FRAG_ORDER_ADDRESS)) {
 		frag_heap_del(h);
 		return NULL;
 	}
@@ -208,7 +208,7 @@ void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties)
 
 void frag_heap_renew(struct frag_heap *h, frag_block b)
 {
-	FRAG_ASSERT(is_handle(h, b));
+	FRAG_ASSERT(frag_is_block(h, b));
 	frag_renew(h, b);
 }
 
@@ -236,7 +236,7 @@ void frag_heap_pool_done(struct frag_heap *h, uint32_t pool)
 
 void frag_heap_set_user(struct frag_heap *h, frag_block b, uint32_t user)
 {
-	if (is_handle(h, b))
+	if (frag_is_block(h, b))
 		frag_heap_set_user_unchecked(h, b, user);
 }
 
@@ -300,7 +300,7 @@ static const char *refusal_fault_of(const struct frag_heap *h, frag_block b)
 {
 	if (b == FRAG_NO_BLOCK)
 		return "FRAG_NO_BLOCK is no block";
-	if (!is_handle(h, b))
+	if (!frag_is_block(h, b))
 		return "there never was such a block";
 	/* the record of a block that has ended */
 	return h->blocks[b].bytes ? NULL : "it was merged into another one, or released";
@@ -312,9 +312,9 @@ static int refusal_describe(struct frag_heap *h, const char *verb, frag_block b)
 		[FRAG_FREE] = "free", [FRAG_ALLOCATED] = "allocated", [FRAG_PENDING] = "pending",
 		[FRAG_UNMAPPED] = "unmapped", [FRAG_DETACHED] = "detached",
 	};
-	const struct block *k = &h->blocks[b];
+	const struct frag_heap_block *k = &h->blocks[b];
 
-	FRAG_ASSERT(is_handle(h, b));
+	FRAG_ASSERT(frag_is_block(h, b));
 	return snprintf(h->refusal, sizeof(h->refusal), "%s: block %" PRIu32 " (segment %" PRIu32
 			", offset %" PRIu64 ", %" PRIu64 " bytes, %s) ", verb, b,
 			h->segments[k->segment].ordinal, k->offset, k->bytes, states[k->state]);

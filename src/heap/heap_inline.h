@@ -18,9 +18,9 @@
 static inline struct frag_block_view frag_heap_look_unchecked(const struct frag_heap *h,
 							      frag_block b)
 {
-	const struct block *k = &h->blocks[b];
+	const struct frag_heap_block *k = &h->blocks[b];
 
-	FRAG_ASSERT(is_handle(h, b));
+	FRAG_ASSERT(frag_is_block(h, b));
 	return (struct frag_block_view){
 		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
 		.segment = k->segment, .prev = k->prev, .next = k->next,
@@ -31,7 +31,7 @@ static inline struct frag_block_view frag_heap_look_unchecked(const struct frag_
 static inline struct frag_segment_view frag_heap_look_segment_unchecked(const struct frag_heap *h,
 									frag_segment s)
 {
-	const struct segment *g = &h->segments[s];
+	const struct frag_heap_segment *g = &h->segments[s];
 
 	FRAG_ASSERT(s < h->segment_count && g->in_use);
 	return (struct frag_segment_view){
@@ -55,7 +55,7 @@ static inline struct frag_list_view frag_heap_look_list_unchecked(const struct f
 
 static inline uint64_t frag_heap_page_unchecked(const struct frag_heap *h, frag_block b)
 {
-	FRAG_ASSERT(is_handle(h, b));
+	FRAG_ASSERT(frag_is_block(h, b));
 	return h->segments[h->blocks[b].segment].page;
 }
 
@@ -83,7 +83,7 @@ static inline frag_block frag_heap_find_ready_unchecked(const struct frag_heap *
 
 static inline void frag_heap_set_user_unchecked(struct frag_heap *h, frag_block b, uint32_t user)
 {
-	FRAG_ASSERT(is_handle(h, b));
+	FRAG_ASSERT(frag_is_block(h, b));
 	h->blocks[b].user = user;
 }
 
@@ -106,18 +106,18 @@ static inline uint32_t frag_heap_call_count(const struct frag_heap *h)
 
 FRAG_INLINE void frag_heap_prefetch_inline(const struct frag_heap *h, frag_block b)
 {
-	if (is_handle(h, b))
+	if (frag_is_block(h, b))
 		__builtin_prefetch(&h->blocks[b]);
 }
 
 FRAG_INLINE void frag_heap_prefetch_neighbours(const struct frag_heap *h, frag_block b)
 {
-	if (!is_handle(h, b))
+	if (!frag_is_block(h, b))
 		return;
 	__builtin_prefetch(&h->segments[h->blocks[b].segment]);
-	if (h->blocks[b].prev != NONE)
+	if (h->blocks[b].prev != FRAG_NO_ENTRY)
 		__builtin_prefetch(&h->blocks[h->blocks[b].prev]);
-	if (h->blocks[b].next != NONE)
+	if (h->blocks[b].next != FRAG_NO_ENTRY)
 		__builtin_prefetch(&h->blocks[h->blocks[b].next]);
 }
 

@@ -8,10 +8,10 @@
 #include "heap/relocate.h"
 #include "heap/tie_break.h"
 
-#define NONE UINT32_MAX
+#define FRAG_NO_ENTRY UINT32_MAX
 
 /* One cache line. The fields that every event reads come first. */
-struct block {
+struct frag_heap_block {
 	uint64_t offset, bytes;
 	uint64_t requested;     /* allocated and pending */
 	uint32_t segment;
@@ -24,16 +24,16 @@ struct block {
 	uint32_t tie;           /* among equals: its segment's, or by creation its own */
 };
 
-_Static_assert(sizeof(struct block) == 64, "a block is one cache line");
+_Static_assert(sizeof(struct frag_heap_block) == 64, "a block is one cache line");
 
 /* A pending block. */
-struct pending {
+struct frag_heap_pending {
 	uint32_t block;
 	uint32_t owner;
 	uint64_t seq;           /* how many blocks became pending earlier */
 };
 
-struct segment {
+struct frag_heap_segment {
 	uint64_t bytes, mapped, slot_size, page;
 	frag_addr addr;
 	uint32_t first;         /* block; also chains unused records */
@@ -42,7 +42,7 @@ struct segment {
 	uint32_t tie;           /* among segments: as heap.ties says, or its address */
 	uint32_t live;
 	uint32_t user;
-	uint32_t idle_at;       /* its place in heap.idle, or NONE */
+	uint32_t idle_at;       /* its place in heap.idle, or FRAG_NO_ENTRY */
 	bool kept, in_use;
 };
 
@@ -56,18 +56,22 @@ struct segment {
  *     totals.releasable == Σ bytes of the segments in idle + Σ whole free pages of ranges not kept
  *     segment in idle  <=>  live == 0, page == 0 and not kept
  *     block in exactly one list  <=>  it is free; in the gaps  <=>  it is unmapped, of a range
+ *     totals.blocks == number of allocated blocks; index.top[1] == the largest entry of all lists
+ *     pending[block.pending_at].block == block  <=>  it is pending; ready_count <= pending_count
+ *     idle_capacity >= segment_count: a segment becomes idle without memory
+ *     the lists of gaps are the first of index, by the same numbers
  *
- * Between a detach and the insert, assign or merge that ends it, `detached` is not 0: only then.
+ * Between a detach and the insert or assign that ends it, `detached` is not 0: only then.
  */
 struct frag_heap {
 	struct frag_device *dev;
 	struct frag_index index;
 	struct frag_index gaps; /* unmapped blocks of ranges, by address; the same lists */
 	struct frag_totals totals;
-	struct block *blocks;
-	struct segment *segments;
+	struct frag_heap_block *blocks;
+	struct frag_heap_segment *segments;
 	uint32_t *idle;         /* segments that could be released, in no order */
-	struct pending *pending; /* pending blocks: the ready ones, then the others */
+	struct frag_heap_pending *pending; /* pending blocks: the ready ones, then the others */
 	struct frag_call *calls;        /* of this step */
 	uint32_t *moved;        /* blocks that this step relocated: relocate.c */
 	struct frag_moves moves;
@@ -98,25 +102,27 @@ struct frag_heap {
  * Was this handle ever created? The record of a block that has ended is an unmapped block of
  * 0 bytes, which every verb refuses.
  */
-static inline bool is_handle(const struct frag_heap *h, frag_block b)
+static inline bool frag_is_block(const struct frag_heap *h, frag_block b)
 {
 	return b < h->block_count;
 }
 
 /* The largest request that a free block can hold: in a carved slab, one slot. */
-static inline uint64_t frag_fit_size(const struct segment *s, const struct block *b)
+static inline uint64_t frag_fit_size(const struct frag_heap_segment *s,
+				     const struct frag_heap_block *b)
 {
 	return s->slot_size ? s->slot_size : b->bytes;
 }
 
 /* The number of free blocks that a free block stands for: of a carved slab, its slots. */
-static inline uint64_t frag_holes_of(const struct segment *s, const struct block *b)
+static inline uint64_t frag_holes_of(const struct frag_heap_segment *s,
+				     const struct frag_heap_block *b)
 {
 	return s->slot_size ? b->bytes / s->slot_size : 1;
 }
 
 /* Bytes of the whole pages within [offset, offset + bytes) of an expandable segment. */
-static inline uint64_t frag_whole_page_bytes(const struct segment *s, uint64_t offset,
+static inline uint64_t frag_whole_page_bytes(const struct frag_heap_segment *s, uint64_t offset,
 					     uint64_t bytes)
 {
 	uint64_t first = (offset + s->page - 1) / s->page * s->page;
@@ -130,7 +136,7 @@ static inline uint32_t frag_new_block(struct frag_heap *h)
 {
 	const uint32_t b = h->unused_block;
 
-	if (b == NONE) {
+	if (b == FRAG_NO_ENTRY) {
 		FRAG_ASSERT(h->block_count < h->block_capacity);
 		return h->block_count++;
 	}
@@ -166,7 +172,7 @@ static inline uint32_t frag_segment_tie(const struct frag_heap *h, frag_addr add
 
 static inline void frag_release_record(struct frag_heap *h, uint32_t b)
 {
-	h->blocks[b] = (struct block){
+	h->blocks[b] = (struct frag_heap_block){
 		.segment = h->blocks[b].segment, .next = h->unused_block, .state = FRAG_UNMAPPED,
 	};
 	h->unused_block = b;
@@ -209,8 +215,8 @@ void frag_pending_remove(struct frag_heap *h, uint32_t b);
 
 static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_t b)
 {
-	const struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
+	const struct frag_heap_block *k = &h->blocks[b];
+	const struct frag_heap_segment *s = &h->segments[k->segment];
 
 	return (struct frag_entry){
 		.size = frag_fit_size(s, k), .offset = k->offset,
@@ -219,8 +225,8 @@ static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_
 }
 
 /* Update the totals for a free block that is inserted, and for one that is removed. */
-static inline void frag_totals_add_free(struct frag_heap *h, const struct segment *s,
-					const struct block *k)
+static inline void frag_totals_add_free(struct frag_heap *h, const struct frag_heap_segment *s,
+					const struct frag_heap_block *k)
 {
 	h->totals.free += k->bytes;
 	h->totals.holes += frag_holes_of(s, k);
@@ -228,8 +234,8 @@ static inline void frag_totals_add_free(struct frag_heap *h, const struct segmen
 		h->totals.releasable += frag_whole_page_bytes(s, k->offset, k->bytes);
 }
 
-static inline void frag_totals_remove_free(struct frag_heap *h, const struct segment *s,
-					   const struct block *k)
+static inline void frag_totals_remove_free(struct frag_heap *h, const struct frag_heap_segment *s,
+					   const struct frag_heap_block *k)
 {
 	h->totals.free -= k->bytes;
 	h->totals.holes -= frag_holes_of(s, k);
@@ -251,7 +257,7 @@ static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uin
 {
 	struct frag_entry e = frag_entry_of(h, b);
 
-	if (h->index.order == FRAG_BY_KEY)
+	if (h->index.order == FRAG_ORDER_KEY)
 		e.size = h->blocks[b].key;
 	return e;
 }
@@ -262,7 +268,7 @@ static inline struct frag_entry frag_sorted_entry(const struct frag_heap *h, uin
  */
 static inline void frag_list_insert(struct frag_heap *h, uint32_t b)
 {
-	const struct segment *s = &h->segments[h->blocks[b].segment];
+	const struct frag_heap_segment *s = &h->segments[h->blocks[b].segment];
 
 	h->blocks[b].state = FRAG_FREE;
 	frag_totals_add_free(h, s, &h->blocks[b]);
@@ -277,7 +283,7 @@ static inline void frag_list_insert(struct frag_heap *h, uint32_t b)
 
 static inline void frag_list_remove(struct frag_heap *h, uint32_t b)
 {
-	const struct segment *s = &h->segments[h->blocks[b].segment];
+	const struct frag_heap_segment *s = &h->segments[h->blocks[b].segment];
 
 	frag_totals_remove_free(h, s, &h->blocks[b]);
 	if (h->policy_sorts) {

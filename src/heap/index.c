@@ -86,7 +86,7 @@ static bool index_widen(struct frag_index *x, uint32_t count)
 
 bool frag_index_reserve_now(struct frag_index *x)
 {
-	return x->storage.nodes.reserved = x->order == FRAG_BY_SIZE
+	return x->storage.nodes.reserved = x->order == FRAG_ORDER_SIZE
 		? frag_free_set_storage_reserve(&x->storage) : frag_nodes_reserve(&x->storage.nodes);
 }
 
@@ -189,7 +189,7 @@ static void renew_largest(struct frag_index *x, uint32_t list)
 	const uint64_t largest =
 		frag_tree_largest(&x->storage.nodes, x->lists[list].root, x->order);
 
-	FRAG_ASSERT(x->order != FRAG_BY_SIZE);
+	FRAG_ASSERT(x->order != FRAG_ORDER_SIZE);
 	if (largest != x->lists[list].largest)
 		frag_index_set_largest(x, list, largest);
 }
@@ -199,7 +199,7 @@ void frag_index_insert_in_tree(struct frag_index *x, uint32_t list, const struct
 {
 	struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE && bytes > 0);
+	FRAG_ASSERT(list < x->count && x->order != FRAG_ORDER_SIZE && bytes > 0);
 	frag_tree_insert(&x->storage.nodes, &l->root, x->order, e, bytes);
 	l->count++;
 	if (bytes > l->largest)
@@ -234,7 +234,7 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 	FRAG_ASSERT(list < x->count);
 	if (bytes > l->largest)
 		return NULL;
-	if (x->order != FRAG_BY_SIZE)
+	if (x->order != FRAG_ORDER_SIZE)
 		return frag_tree_fit_last(&x->storage.nodes, l->root, x->order, bytes);
 	return last_of(x, l);
 }
@@ -247,7 +247,7 @@ const struct frag_entry *frag_index_near(const struct frag_index *x, uint32_t li
 	uint32_t bin;
 
 	FRAG_ASSERT(list < x->count);
-	if (x->order != FRAG_BY_SIZE)
+	if (x->order != FRAG_ORDER_SIZE)
 		return frag_tree_near(&x->storage.nodes, l->root, x->order, key, before);
 	if (!l->bins)
 		return frag_free_set_near(&x->storage, &l->set, key, before);
@@ -266,12 +266,9 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 	static const struct frag_entry first = { .size = 0 };
 	const struct frag_free_list *l = &x->lists[list];
 
-	FRAG_ASSERT(list < x->count && x->order != FRAG_BY_SIZE);
+	FRAG_ASSERT(list < x->count && x->order != FRAG_ORDER_SIZE);
 	if (bytes > l->largest)
 		return NULL;
 	return frag_tree_fit(&x->storage.nodes, l->root, x->order, from ? from : &first, bytes);
 }
 
-const struct frag_index_ops frag_index_size = { .name = "size", .order = FRAG_BY_SIZE };
-const struct frag_index_ops frag_index_address = { .name = "address", .order = FRAG_BY_ADDRESS };
-const struct frag_index_ops frag_index_key = { .name = "key", .order = FRAG_BY_KEY };

@@ -15,11 +15,6 @@
 #include "base/inline.h"
 #include "heap/free_set.h"
 
-struct frag_index_ops {
-	const char *name;
-	enum frag_order order;
-};
-
 /*
  * Bins: below one octave each size has its own bin; above, each octave has 1 << FRAG_OCTAVE_BITS
  * bins.
@@ -245,7 +240,7 @@ FRAG_INLINE void frag_index_replace_by_size(struct frag_index *x, uint32_t list,
 FRAG_INLINE void frag_index_insert(struct frag_index *x, uint32_t list,
 				     const struct frag_entry *e, uint64_t bytes)
 {
-	if (x->order == FRAG_BY_SIZE)
+	if (x->order == FRAG_ORDER_SIZE)
 		frag_index_insert_by_size(x, list, e);
 	else
 		frag_index_insert_in_tree(x, list, e, bytes);
@@ -254,7 +249,7 @@ FRAG_INLINE void frag_index_insert(struct frag_index *x, uint32_t list,
 FRAG_INLINE void frag_index_remove(struct frag_index *x, uint32_t list,
 				     const struct frag_entry *e, uint64_t bytes)
 {
-	if (x->order == FRAG_BY_SIZE)
+	if (x->order == FRAG_ORDER_SIZE)
 		frag_index_remove_by_size(x, list, e);
 	else
 		frag_index_remove_in_tree(x, list, e, bytes);
@@ -264,7 +259,7 @@ FRAG_INLINE void frag_index_remove(struct frag_index *x, uint32_t list,
 FRAG_INLINE void frag_index_replace(struct frag_index *x, uint32_t list,
 				      const struct frag_entry *old, const struct frag_entry *now)
 {
-	if (x->order == FRAG_BY_SIZE)
+	if (x->order == FRAG_ORDER_SIZE)
 		frag_index_replace_by_size(x, list, old, now);
 	else
 		frag_index_replace_by_address(x, list, old, now);
@@ -294,6 +289,6 @@ static inline const struct frag_entry *frag_index_find_by_size(const struct frag
 static inline const struct frag_entry *frag_index_find(const struct frag_index *x, uint32_t list,
 						       uint64_t bytes)
 {
-	return x->order == FRAG_BY_SIZE ? frag_index_find_by_size(x, list, bytes)
+	return x->order == FRAG_ORDER_SIZE ? frag_index_find_by_size(x, list, bytes)
 					: frag_index_find_from(x, list, bytes, NULL);
 }

@@ -31,11 +31,6 @@ void frag_heap_capacity_range(const struct frag_heap *h, uint64_t *min_capacity,
 	*end_capacity = h->dev->end_capacity;
 }
 
-uint64_t frag_heap_refused(const struct frag_heap *h)
-{
-	return h->refused;
-}
-
 uint64_t frag_heap_granularity(const struct frag_heap *h)
 {
 	return h->dev->granularity;
@@ -48,7 +43,7 @@ uint64_t frag_heap_round(const struct frag_heap *h, uint64_t bytes)
 
 struct frag_block_view frag_heap_look(const struct frag_heap *h, frag_block b)
 {
-	if (!is_handle(h, b))
+	if (!frag_is_block(h, b))
 		return (struct frag_block_view){
 			.segment = FRAG_NO_SEGMENT, .prev = FRAG_NO_BLOCK,
 			.next = FRAG_NO_BLOCK, .state = FRAG_UNMAPPED,
@@ -65,15 +60,15 @@ struct frag_segment_view frag_heap_look_segment(const struct frag_heap *h, frag_
 
 uint64_t frag_heap_page(const struct frag_heap *h, frag_block b)
 {
-	return is_handle(h, b) ? frag_heap_page_unchecked(h, b) : 0;
+	return frag_is_block(h, b) ? frag_heap_page_unchecked(h, b) : 0;
 }
 
 bool frag_heap_look_allocated(const struct frag_heap *h, frag_block b, struct frag_allocation *out)
 {
-	const struct segment *g;
-	const struct block *k;
+	const struct frag_heap_segment *g;
+	const struct frag_heap_block *k;
 
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return false;
 	k = &h->blocks[b];
 	g = &h->segments[k->segment];
@@ -93,13 +88,8 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b)
 {
-	FRAG_ASSERT(is_handle(h, b));
+	FRAG_ASSERT(frag_is_block(h, b));
 	return h->segments[h->blocks[b].segment].addr;
-}
-
-void frag_heap_prefetch(const struct frag_heap *h, frag_block b)
-{
-	frag_heap_prefetch_inline(h, b);
 }
 
 static frag_block queries_block_of(const struct frag_entry *e)
@@ -117,7 +107,7 @@ frag_block frag_heap_find_from(const struct frag_heap *h, frag_list list, uint64
 {
 	const struct frag_entry from = { .tie = ordinal, .offset = offset };
 
-	if (list >= h->index.count || h->index.order != FRAG_BY_ADDRESS)
+	if (list >= h->index.count || h->index.order != FRAG_ORDER_ADDRESS)
 		return FRAG_NO_BLOCK;
 	return queries_block_of(frag_index_find_from(&h->index, list, bytes, &from));
 }
@@ -127,7 +117,7 @@ frag_block frag_heap_find_key(const struct frag_heap *h, frag_list list, uint64_
 {
 	const struct frag_entry from = { .size = key };
 
-	if (list >= h->index.count || h->index.order != FRAG_BY_KEY)
+	if (list >= h->index.count || h->index.order != FRAG_ORDER_KEY)
 		return FRAG_NO_BLOCK;
 	return queries_block_of(frag_index_find_from(&h->index, list, bytes, &from));
 }
@@ -153,7 +143,7 @@ frag_block frag_heap_find_largest(const struct frag_heap *h, frag_list list)
 static bool position(const struct frag_heap *h, frag_block b, frag_list *list,
 		     struct frag_entry *key)
 {
-	if (!is_handle(h, b) || (h->policy_sorts && h->blocks[b].state != FRAG_FREE))
+	if (!frag_is_block(h, b) || (h->policy_sorts && h->blocks[b].state != FRAG_FREE))
 		return false;
 	*list = h->policy_sorts ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
 	*key = h->policy_sorts ? frag_sorted_entry(h, b) : frag_entry_of(h, b);
@@ -183,14 +173,14 @@ frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 
 frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b)
 {
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_FREE)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_FREE)
 		return FRAG_NO_LIST;
 	return h->policy_sorts ? h->blocks[b].list : h->segments[h->blocks[b].segment].list;
 }
 
 uint64_t frag_heap_key(const struct frag_heap *h, frag_block b)
 {
-	return is_handle(h, b) && h->blocks[b].state == FRAG_FREE && h->policy_sorts
+	return frag_is_block(h, b) && h->blocks[b].state == FRAG_FREE && h->policy_sorts
 		       ? h->blocks[b].key : 0;
 }
 
@@ -198,7 +188,7 @@ frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uin
 {
 	const struct frag_entry key = { .size = bytes };
 
-	if (list >= h->index.count || h->index.order != FRAG_BY_SIZE)
+	if (list >= h->index.count || h->index.order != FRAG_ORDER_SIZE)
 		return FRAG_NO_BLOCK;
 	return queries_block_of(frag_index_near(&h->index, list, &key, true));
 }
@@ -207,7 +197,7 @@ frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, fr
 {
 	struct frag_entry key = { .tie = 0 };
 
-	if (list >= h->gaps.count || (b != FRAG_NO_BLOCK && !is_handle(h, b)))
+	if (list >= h->gaps.count || (b != FRAG_NO_BLOCK && !frag_is_block(h, b)))
 		return FRAG_NO_BLOCK;
 	if (b != FRAG_NO_BLOCK) {
 		key = frag_gap_entry(h, b);
@@ -233,7 +223,7 @@ frag_block frag_heap_find_ready(const struct frag_heap *h)
 
 bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner)
 {
-	return is_handle(h, b) && h->blocks[b].state == FRAG_PENDING
+	return frag_is_block(h, b) && h->blocks[b].state == FRAG_PENDING
 	       && h->pending[h->blocks[b].pending_at].owner == owner;
 }
 
@@ -248,7 +238,7 @@ void frag_heap_walk(const struct frag_heap *h, void *ctx,
 			continue;
 		g = frag_heap_look_segment(h, s);
 		visit(ctx, &g, NULL);
-		for (uint32_t b = g.first; b != NONE; b = h->blocks[b].next) {
+		for (uint32_t b = g.first; b != FRAG_NO_ENTRY; b = h->blocks[b].next) {
 			struct frag_block_view k = frag_heap_look(h, b);
 
 			visit(ctx, &g, &k);

@@ -42,13 +42,21 @@ struct frag_shortfall frag_heap_shortfall(struct frag_heap *h, uint64_t own)
 	return lack;
 }
 
+/* Of a range; the tail of a slab is in no list. */
+static bool is_gap(const struct frag_heap *h, uint32_t b)
+{
+	const struct frag_heap_block *k = &h->blocks[b];
+
+	return k->state == FRAG_UNMAPPED && k->bytes && h->segments[k->segment].page;
+}
+
 /* A record on its way from one number to another: out of all lists that name it, and in again. */
 static void unlink_record(struct frag_heap *h, uint32_t b)
 {
-	FRAG_ASSERT(is_handle(h, b));
+	FRAG_ASSERT(frag_is_block(h, b));
 	if (h->blocks[b].state == FRAG_FREE)
 		frag_list_remove(h, b);
-	else if (h->blocks[b].state == FRAG_UNMAPPED && h->blocks[b].bytes)
+	else if (is_gap(h, b))
 		frag_gap_remove(h, b);
 }
 
@@ -57,7 +65,7 @@ static void relink_unused(struct frag_heap *h, uint32_t from, uint32_t to)
 {
 	uint32_t *at = &h->unused_block;
 
-	while (*at != from && *at != NONE)
+	while (*at != from && *at != FRAG_NO_ENTRY)
 		at = &h->blocks[*at].next;
 	if (*at == from)
 		*at = to;
@@ -66,19 +74,18 @@ static void relink_unused(struct frag_heap *h, uint32_t from, uint32_t to)
 /* The record at b was at `from`: all that refer to it by that number get the new one. */
 static void relink_record(struct frag_heap *h, uint32_t b, uint32_t from)
 {
-	struct block *k = &h->blocks[b];
-	const bool gap = k->state == FRAG_UNMAPPED;
+	struct frag_heap_block *k = &h->blocks[b];
 
 	FRAG_ASSERT(k->state != FRAG_DETACHED);
-	if (k->prev == NONE)
+	if (k->prev == FRAG_NO_ENTRY)
 		h->segments[k->segment].first = b;
 	else if (k->prev != from)
 		h->blocks[k->prev].next = b;
-	if (k->next != NONE && k->next != from)
+	if (k->next != FRAG_NO_ENTRY && k->next != from)
 		h->blocks[k->next].prev = b;
 	if (k->state == FRAG_PENDING)
 		h->pending[k->pending_at].block = b;
-	if (gap)
+	if (is_gap(h, b))
 		frag_gap_insert(h, b);
 	else if (k->state == FRAG_FREE)
 		frag_list_insert(h, b);
@@ -92,12 +99,12 @@ static uint32_t swapped(uint32_t x, uint32_t a, uint32_t b)
 /* The two records change places, and so do their numbers wherever those stand. */
 int frag_heap_rename(struct frag_heap *h, frag_block b, frag_block as)
 {
-	struct block mine, other;
+	struct frag_heap_block mine, other;
 	bool unused;
 
-	if (!is_handle(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
+	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_ALLOCATED)
 		return frag_refuse_block(h, __func__, b, "is not allocated");
-	if (!is_handle(h, as) || h->blocks[as].state == FRAG_DETACHED)
+	if (!frag_is_block(h, as) || h->blocks[as].state == FRAG_DETACHED)
 		return frag_refuse_block(h, __func__, as, "is no block, or detached");
 	if (b == as)
 		return 0;

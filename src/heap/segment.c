@@ -15,7 +15,7 @@ void frag_idle_enter(struct frag_heap *h, uint32_t s)
 {
 	if (h->segments[s].page || h->segments[s].kept)
 		return;
-	FRAG_ASSERT(!h->segments[s].live && h->segments[s].idle_at == NONE
+	FRAG_ASSERT(!h->segments[s].live && h->segments[s].idle_at == FRAG_NO_ENTRY
 		    && h->idle_count < h->idle_capacity);
 	h->segments[s].idle_at = h->idle_count;
 	h->idle[h->idle_count++] = s;   /* the array has an entry for every segment */
@@ -27,17 +27,18 @@ void frag_idle_leave(struct frag_heap *h, uint32_t s)
 	uint32_t at = h->segments[s].idle_at;
 	uint32_t last;
 
-	if (at == NONE)
+	if (at == FRAG_NO_ENTRY)
 		return;
 	FRAG_ASSERT(at < h->idle_count && h->idle[at] == s);
 	last = h->idle[--h->idle_count];
 	h->idle[at] = last;
 	h->segments[last].idle_at = at;
-	h->segments[s].idle_at = NONE;
+	h->segments[s].idle_at = FRAG_NO_ENTRY;
 	h->totals.releasable -= h->segments[s].bytes;
 }
 
-static void note_device_call(struct frag_heap *h, enum frag_call_kind kind, const struct segment *s,
+static void note_device_call(struct frag_heap *h, enum frag_call_kind kind,
+			     const struct frag_heap_segment *s,
 			     uint64_t offset, uint64_t bytes)
 {
 	FRAG_ASSERT(h->call_count < h->call_capacity);
@@ -63,19 +64,19 @@ static void note_step_peaks(struct frag_heap *h)
 /* Segments ------------------------------------------------------------------ */
 
 /*
- * Returns a segment record, with an entry reserved in the idle list; NONE where the host is out
- * of memory.
+ * Returns a segment record, with an entry reserved in the idle list; FRAG_NO_ENTRY where
+ * the host is out of memory.
  */
 static uint32_t new_segment(struct frag_heap *h)
 {
 	uint32_t s = h->unused_segment;
 
-	if (h->next_ordinal == NONE)
-		return NONE;
-	if (s == NONE) {
+	if (h->next_ordinal == FRAG_NO_ENTRY)
+		return FRAG_NO_ENTRY;
+	if (s == FRAG_NO_ENTRY) {
 		if (!FRAG_GROW(h->segments, h->segment_capacity, h->segment_count)
 		    || !FRAG_GROW(h->idle, h->idle_capacity, h->segment_count))
-			return NONE;
+			return FRAG_NO_ENTRY;
 		return h->segment_count++;
 	}
 	FRAG_ASSERT(!h->segments[s].in_use);
@@ -99,20 +100,20 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 				uint64_t bytes, uint64_t page)
 {
 	uint32_t b = frag_new_block(h);
-	struct segment *g = &h->segments[s];
+	struct frag_heap_segment *g = &h->segments[s];
 
 	FRAG_ASSERT(bytes > 0 && (!page || bytes % page == 0));
-	FRAG_ASSERT(b != NONE && list < h->index.count);
-	*g = (struct segment){
+	FRAG_ASSERT(b != FRAG_NO_ENTRY && list < h->index.count);
+	*g = (struct frag_heap_segment){
 		.bytes = bytes, .mapped = page ? 0 : bytes, .page = page, .addr = addr,
 		.first = b, .list = list, .pool = h->index.lists[list].pool,
 		.tie = frag_segment_tie(h, addr),
-		.ordinal = h->next_ordinal, .idle_at = NONE, .in_use = true,
+		.ordinal = h->next_ordinal, .idle_at = FRAG_NO_ENTRY, .in_use = true,
 		.kept = h->keeps_all,
 	};
 	h->next_ordinal++;
-	h->blocks[b] = (struct block){
-		.bytes = bytes, .segment = s, .prev = NONE, .next = NONE,
+	h->blocks[b] = (struct frag_heap_block){
+		.bytes = bytes, .segment = s, .prev = FRAG_NO_ENTRY, .next = FRAG_NO_ENTRY,
 		.state = FRAG_UNMAPPED, .tie = g->tie,
 	};
 	frag_renew(h, b);
@@ -146,8 +147,8 @@ static int segment_obtain(struct frag_heap *h, const char *verb, frag_list list,
 	if (bytes == 0 || (page && bytes % page))
 		return frag_refuse(h, verb, "%" PRIu64 " bytes are no segment%s", bytes,
 				   page ? " of whole pages" : "");
-	s = frag_room(h, 1) ? new_segment(h) : NONE;
-	if (s == NONE)
+	s = frag_room(h, 1) ? new_segment(h) : FRAG_NO_ENTRY;
+	if (s == FRAG_NO_ENTRY)
 		return -FRAG_ENOMEM;
 	rc = page ? h->dev->ops->reserve(h->dev, bytes, &addr, &cost)
 		  : h->dev->ops->acquire(h->dev, bytes, &addr, &cost);
@@ -184,7 +185,7 @@ int frag_heap_keep(struct frag_heap *h, frag_block whole)
 {
 	uint32_t s;
 
-	if (!is_handle(h, whole))
+	if (!frag_is_block(h, whole))
 		return frag_refuse_block(h, __func__, whole, "is no block");
 	s = h->blocks[whole].segment;
 	if (h->segments[s].live || h->blocks[whole].bytes != h->segments[s].bytes)
@@ -201,7 +202,8 @@ int frag_heap_keep(struct frag_heap *h, frag_block whole)
  * Only a block that spans its segment can be released: a free one, or an unmapped one of an
  * expandable segment.
  */
-static const char *why_not_release(const struct segment *g, const struct block *k)
+static const char *why_not_release(const struct frag_heap_segment *g,
+				   const struct frag_heap_block *k)
 {
 	uint64_t whole = g->slot_size ? g->bytes / g->slot_size * g->slot_size : g->bytes;
 
@@ -216,12 +218,12 @@ static const char *why_not_release(const struct segment *g, const struct block *
 int frag_heap_release(struct frag_heap *h, frag_block whole)
 {
 	const char *why;
-	struct segment *g;
+	struct frag_heap_segment *g;
 	uint64_t cost;
 	uint32_t s;
 	int rc;
 
-	if (!is_handle(h, whole))
+	if (!frag_is_block(h, whole))
 		return frag_refuse_block(h, __func__, whole, "is no block");
 	s = h->blocks[whole].segment;
 	g = &h->segments[s];
@@ -239,7 +241,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 		frag_gap_remove(h, whole);
 	else
 		frag_list_remove(h, whole);
-	if (h->blocks[whole].next != NONE)
+	if (h->blocks[whole].next != FRAG_NO_ENTRY)
 		merge_records(h, whole, h->blocks[whole].next);     /* a slab's tail */
 	frag_idle_leave(h, s);
 	h->totals.segments--;
@@ -261,7 +263,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 #define NO_LIST "there is no list %" PRIu32 " of pool %" PRIu32
 
 /* Does the list exist, for the pool of this segment? */
-static bool list_suits(const struct frag_heap *h, frag_list list, const struct segment *s)
+static bool list_suits(const struct frag_heap *h, frag_list list, const struct frag_heap_segment *s)
 {
 	FRAG_ASSERT(s->in_use);
 	return list < h->index.count && h->index.lists[list].pool == s->pool;
@@ -271,10 +273,10 @@ static bool list_suits(const struct frag_heap *h, frag_list list, const struct s
 int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, frag_list list,
 		    frag_block *out)
 {
-	struct segment *s;
+	struct frag_heap_segment *s;
 	uint64_t slots;
 
-	if (!is_handle(h, whole) || h->blocks[whole].state != FRAG_FREE)
+	if (!frag_is_block(h, whole) || h->blocks[whole].state != FRAG_FREE)
 		return frag_refuse_block(h, __func__, whole, "is not free");
 	s = &h->segments[h->blocks[whole].segment];
 	if (h->blocks[whole].bytes != s->bytes || s->page || s->slot_size)
@@ -300,7 +302,7 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 /* Joins the slots of an empty slab, and its tail, into one free block. */
 int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 {
-	struct segment *s;
+	struct frag_heap_segment *s;
 	uint32_t b;
 
 	if (seg >= h->segment_count || !h->segments[seg].in_use || !h->segments[seg].slot_size)
@@ -316,7 +318,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 	if (!frag_room(h, 0))
 		return -FRAG_ENOMEM;
 	frag_list_remove(h, b);
-	if (h->blocks[b].next != NONE)
+	if (h->blocks[b].next != FRAG_NO_ENTRY)
 		merge_records(h, b, h->blocks[b].next);
 	s->slot_size = 0;
 	s->list = list;
@@ -335,7 +337,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 /* Does [offset, offset + bytes) consist of whole pages inside block b? */
 static bool covers(const struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes)
 {
-	const struct block *k = &h->blocks[b];
+	const struct frag_heap_block *k = &h->blocks[b];
 	uint64_t page = h->segments[k->segment].page;
 
 	return page && bytes && offset % page == 0 && bytes % page == 0 && offset >= k->offset
@@ -355,7 +357,7 @@ static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64
 
 static bool has_state(const struct frag_heap *h, uint32_t b, enum frag_state state)
 {
-	return is_handle(h, b) && h->blocks[b].state == state;
+	return frag_is_block(h, b) && h->blocks[b].state == state;
 }
 
 /* Merges b with adjacent blocks in this state, which are removed from their list first. */
@@ -380,7 +382,7 @@ static uint32_t join(struct frag_heap *h, uint32_t b, enum frag_state state,
 int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uint64_t bytes,
 		  frag_block *out)
 {
-	struct segment *s;
+	struct frag_heap_segment *s;
 	uint32_t b, n;
 	uint64_t cost;
 	int rc;
@@ -421,7 +423,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,
 		    frag_block *out)
 {
-	struct segment *s;
+	struct frag_heap_segment *s;
 	uint32_t lower = b;
 	bool rest;
 	uint64_t cost;
@@ -463,14 +465,15 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 /* The unmapped end of a range, which is in no list, goes. */
 static void drop_end(struct frag_heap *h, uint32_t b)
 {
-	FRAG_ASSERT(h->blocks[b].prev != NONE && h->blocks[b].next == NONE);
-	h->blocks[h->blocks[b].prev].next = NONE;
+	FRAG_ASSERT(h->blocks[b].prev != FRAG_NO_ENTRY && h->blocks[b].next == FRAG_NO_ENTRY);
+	h->blocks[h->blocks[b].prev].next = FRAG_NO_ENTRY;
 	frag_release_record(h, b);
 }
 
-static void range_resize(struct frag_heap *h, struct segment *s, uint32_t last, uint64_t bytes)
+static void range_resize(struct frag_heap *h, struct frag_heap_segment *s, uint32_t last,
+			 uint64_t bytes)
 {
-	const struct block *k = &h->blocks[last];
+	const struct frag_heap_block *k = &h->blocks[last];
 
 	if (bytes == s->bytes)
 		return;
@@ -487,13 +490,13 @@ static void range_resize(struct frag_heap *h, struct segment *s, uint32_t last, 
 void frag_heap_resize_ranges(struct frag_heap *h, void *ctx, frag_resized_fn *resized)
 {
 	for (uint32_t i = 0; i < h->segment_count; i++) {
-		struct segment *s = &h->segments[i];
+		struct frag_heap_segment *s = &h->segments[i];
 		uint32_t last = s->first;
 		uint64_t end;
 
 		if (!s->in_use || !s->page)
 			continue;
-		while (h->blocks[last].next != NONE)
+		while (h->blocks[last].next != FRAG_NO_ENTRY)
 			last = h->blocks[last].next;
 		end = has_state(h, last, FRAG_UNMAPPED) ? h->blocks[last].offset : s->bytes;
 		range_resize(h, s, last, resized(ctx, s->page, s->bytes, end));
@@ -545,8 +548,8 @@ static bool cached_add(const struct frag_heap *h, struct cached_list *t, uint32_
 
 static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 {
-	const struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
+	const struct frag_heap_block *k = &h->blocks[b];
+	const struct frag_heap_segment *s = &h->segments[k->segment];
 
 	FRAG_ASSERT(k->state == FRAG_FREE);
 	return s->page && !s->kept && frag_whole_page_bytes(s, k->offset, k->bytes);
@@ -556,12 +559,12 @@ static bool has_whole_pages(const struct frag_heap *h, uint32_t b)
 static bool cached_add_pages(const struct frag_heap *h, struct cached_list *t, uint32_t list)
 {
 	const struct frag_entry key = {
-		.size = h->index.order == FRAG_BY_SIZE ? h->min_page : 0,
+		.size = h->index.order == FRAG_ORDER_SIZE ? h->min_page : 0,
 	};
 	const struct frag_entry *e = frag_index_near(&h->index, list, &key, false);
-	uint32_t b = e ? e->block : NONE;
+	uint32_t b = e ? e->block : FRAG_NO_ENTRY;
 
-	for (; b != NONE; b = frag_heap_after(h, b))
+	for (; b != FRAG_NO_ENTRY; b = frag_heap_after(h, b))
 		if (has_whole_pages(h, b) && !cached_add(h, t, b))
 			return false;
 	return true;
@@ -570,12 +573,12 @@ static bool cached_add_pages(const struct frag_heap *h, struct cached_list *t, u
 /* Unmaps the whole pages of b; a range without mapped pages is then released. */
 static int unmap_whole_pages(struct frag_heap *h, uint32_t b)
 {
-	const struct block *k = &h->blocks[b];
-	const struct segment *s = &h->segments[k->segment];
+	const struct frag_heap_block *k = &h->blocks[b];
+	const struct frag_heap_segment *s = &h->segments[k->segment];
 	uint64_t first = (k->offset + s->page - 1) / s->page * s->page;
 	int rc = frag_heap_unmap(h, b, first, frag_whole_page_bytes(s, k->offset, k->bytes), &b);
 
-	if (!rc && h->blocks[b].prev == NONE && h->blocks[b].next == NONE)
+	if (!rc && h->blocks[b].prev == FRAG_NO_ENTRY && h->blocks[b].next == FRAG_NO_ENTRY)
 		rc = frag_heap_release(h, b);
 	return rc;
 }
@@ -592,8 +595,13 @@ static int release_cached(struct frag_heap *h, frag_rank_fn *rank, void *ctx)
 	bool room = true;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < h->idle_count && room; i++)
-		room = cached_add(h, &t, h->segments[h->idle[i]].first);
+	for (uint32_t i = 0; i < h->idle_count && room; i++) {
+		const struct frag_heap_segment *s = &h->segments[h->idle[i]];
+
+		/* its one block may be detached, or several */
+		if (!why_not_release(s, &h->blocks[s->first]))
+			room = cached_add(h, &t, s->first);
+	}
 	for (uint32_t i = 0; i < lists && room; i++)
 		room = cached_add_pages(h, &t, i);
 	if (!room)

@@ -93,7 +93,7 @@ static inline uint32_t child_for(const struct frag_node *n, const struct frag_en
 /* Not by size: the largest size at or below the node's entry i. */
 static inline uint64_t tree_size_at(const struct frag_node *n, uint32_t i, enum frag_order order)
 {
-	return n->leaf && order == FRAG_BY_ADDRESS ? n->low[i].size : n->largest[i];
+	return n->leaf && order == FRAG_ORDER_ADDRESS ? n->low[i].size : n->largest[i];
 }
 
 static uint64_t largest_in(const struct frag_node *n, enum frag_order order)
@@ -116,7 +116,7 @@ FRAG_INLINE void update_parent(struct frag_nodes *pool, struct frag_node *parent
 	const struct frag_node *child = &pool->nodes[parent->child[at]];
 
 	parent->low[at] = child->low[0];
-	if (order != FRAG_BY_SIZE)
+	if (order != FRAG_ORDER_SIZE)
 		parent->largest[at] = largest_in(child, order);
 }
 
@@ -146,7 +146,7 @@ FRAG_INLINE uint32_t descend(const struct frag_nodes *pool, frag_root root,
 /* Does the node use `largest`? Inner nodes always keep it in step with their children. */
 static inline bool has_sizes(const struct frag_node *n, enum frag_order order)
 {
-	return !n->leaf || order == FRAG_BY_KEY;
+	return !n->leaf || order == FRAG_ORDER_KEY;
 }
 
 static void open_gap(struct frag_node *n, uint32_t at, enum frag_order order)
@@ -240,7 +240,7 @@ FRAG_INLINE uint32_t insert_in_leaf(struct frag_node *leaf, enum frag_order orde
 
 	open_gap(leaf, at, order);
 	leaf->low[at] = *e;
-	if (order == FRAG_BY_KEY)
+	if (order == FRAG_ORDER_KEY)
 		leaf->largest[at] = bytes;
 	return at;
 }
@@ -268,7 +268,7 @@ FRAG_INLINE void insert(struct frag_nodes *pool, frag_root *root, enum frag_orde
 
 	if (pool->nodes[leaf].count == FRAG_FANOUT)
 		insert_splitting(pool, root, order, &path, leaf, e, bytes);
-	else if (insert_in_leaf(&pool->nodes[leaf], order, e, bytes) == 0 || order != FRAG_BY_SIZE)
+	else if (insert_in_leaf(&pool->nodes[leaf], order, e, bytes) == 0 || order != FRAG_ORDER_SIZE)
 		update_path(pool, &path, order);
 }
 
@@ -279,14 +279,14 @@ void frag_tree_insert(struct frag_nodes *pool, frag_root *root, enum frag_order 
 	if (!*root)
 		*root = take_node(pool, true);
 	switch (order) {
-	case FRAG_BY_SIZE:
-		insert(pool, root, FRAG_BY_SIZE, e, bytes);
+	case FRAG_ORDER_SIZE:
+		insert(pool, root, FRAG_ORDER_SIZE, e, bytes);
 		break;
-	case FRAG_BY_ADDRESS:
-		insert(pool, root, FRAG_BY_ADDRESS, e, bytes);
+	case FRAG_ORDER_ADDRESS:
+		insert(pool, root, FRAG_ORDER_ADDRESS, e, bytes);
 		break;
-	case FRAG_BY_KEY:
-		insert(pool, root, FRAG_BY_KEY, e, bytes);
+	case FRAG_ORDER_KEY:
+		insert(pool, root, FRAG_ORDER_KEY, e, bytes);
 		break;
 	}
 }
@@ -352,15 +352,15 @@ FRAG_INLINE void remove_from(struct frag_nodes *pool, frag_root *root, enum frag
 		at++;
 	FRAG_ASSERT(at < leaf->count);
 	close_gap(leaf, at, order);
-	if (order != FRAG_BY_SIZE || at == 0 || leaf->count <= FRAG_FANOUT / 4)
-		rebalance(pool, root, order, &path, n, order != FRAG_BY_SIZE || at == 0);
+	if (order != FRAG_ORDER_SIZE || at == 0 || leaf->count <= FRAG_FANOUT / 4)
+		rebalance(pool, root, order, &path, n, order != FRAG_ORDER_SIZE || at == 0);
 }
 
 void frag_tree_remove(struct frag_nodes *pool, frag_root *root, enum frag_order order,
 		      const struct frag_entry *e)
 {
-	if (order == FRAG_BY_SIZE)
-		remove_from(pool, root, FRAG_BY_SIZE, e);
+	if (order == FRAG_ORDER_SIZE)
+		remove_from(pool, root, FRAG_ORDER_SIZE, e);
 	else
 		remove_from(pool, root, order, e);
 }
@@ -386,11 +386,12 @@ void frag_tree_replace(struct frag_nodes *pool, frag_root root, const struct fra
 		       const struct frag_entry *now)
 {
 	struct path path;
-	uint32_t leaf = descend(pool, root, old, FRAG_BY_ADDRESS, &path);
+	uint32_t leaf;
 
 	FRAG_ASSERT(root);
-	pool->nodes[leaf].low[rank_in(&pool->nodes[leaf], old, FRAG_BY_ADDRESS)] = *now;
-	update_path(pool, &path, FRAG_BY_ADDRESS);
+	leaf = descend(pool, root, old, FRAG_ORDER_ADDRESS, &path);
+	pool->nodes[leaf].low[rank_in(&pool->nodes[leaf], old, FRAG_ORDER_ADDRESS)] = *now;
+	update_path(pool, &path, FRAG_ORDER_ADDRESS);
 }
 
 /* While it descends, `next` is the first entry that the subtree taken does not hold. */
@@ -458,8 +459,8 @@ const struct frag_entry *frag_tree_fit(const struct frag_nodes *pool, frag_root 
 				       enum frag_order order, const struct frag_entry *from,
 				       uint64_t bytes)
 {
-	return order == FRAG_BY_KEY ? tree_fit(pool, root, FRAG_BY_KEY, from, bytes)
-				    : tree_fit(pool, root, FRAG_BY_ADDRESS, from, bytes);
+	return order == FRAG_ORDER_KEY ? tree_fit(pool, root, FRAG_ORDER_KEY, from, bytes)
+				    : tree_fit(pool, root, FRAG_ORDER_ADDRESS, from, bytes);
 }
 
 const struct frag_entry *frag_tree_fit_last(const struct frag_nodes *pool, frag_root root,

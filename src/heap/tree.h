@@ -3,7 +3,7 @@
  *
  * Three orders: by size, then address; by address; and by a key, then address. In the last two
  * each inner node also stores the size of the largest block below each child, so that one
- * descent finds the first block of at least n bytes. All operations are O(log n).
+ * descent finds the first block of at least n bytes. All operations are O(height).
  *
  * By key, an entry stores the key in the place of the size, and the leaf stores the size
  * separately: no order pays for members that it does not need.
@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fragsim/heap.h"
+
 /* A free block as the index sees it. By address it compares as (tie, offset): see tie_break.h. */
 struct frag_entry {
-	uint64_t size;          /* FRAG_BY_KEY: the key */
+	uint64_t size;          /* FRAG_ORDER_KEY: the key */
 	uint64_t offset;
 	uint32_t tie;
 	uint32_t block;
 };
-
-enum frag_order { FRAG_BY_SIZE, FRAG_BY_ADDRESS, FRAG_BY_KEY };
 
 #define FRAG_FANOUT 16
 
@@ -48,7 +48,7 @@ bool frag_nodes_init(struct frag_nodes *pool);
 void frag_nodes_fini(struct frag_nodes *pool);
 
 /* Of two insertions into trees as high as they can be. */
-#define FRAG_TREE_HEIGHT 16     /* nodes stay a quarter full: 4^16 entries */
+#define FRAG_TREE_HEIGHT 16     /* a level more takes eight times the insertions: 8^15 of them */
 #define FRAG_SPARE_NODES (2 * (FRAG_TREE_HEIGHT + 1))
 
 /*
@@ -62,7 +62,7 @@ bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
 static inline bool frag_before(const struct frag_entry *a, const struct frag_entry *b,
 			       enum frag_order order)
 {
-	if (order != FRAG_BY_ADDRESS && a->size != b->size)
+	if (order != FRAG_ORDER_ADDRESS && a->size != b->size)
 		return a->size < b->size;
 	if (a->tie != b->tie)
 		return a->tie < b->tie;

@@ -16,7 +16,7 @@ int frag_layout_init(struct frag_segment_layout *f)
 
 	if (rc)
 		return rc;
-	f->heap = frag_heap_new(&f->device, &frag_index_address);
+	f->heap = frag_heap_new(&f->device, FRAG_ORDER_ADDRESS);
 	if (!f->heap || !frag_map_init(&f->by_ordinal, frag_hash_seed()))
 		return -FRAG_ENOMEM;
 	rc = frag_heap_list(f->heap, 0, 0, &f->list);

@@ -475,6 +475,16 @@ int frag_unpacker_read(struct frag_unpacker *u, char *to, size_t room, size_t *g
 
 /* The window. */
 
+/* An input that another function opens next. */
+static struct frag_input reopened;
+
+void frag_input_keep_open(struct frag_input *in)
+{
+	frag_input_close(&reopened);
+	reopened = *in;
+	*in = (struct frag_input){ .path = NULL };
+}
+
 /*
  * The unpacker takes the descriptor over, also where it fails; so closing the
  * input undoes whatever was reached.
@@ -484,6 +494,11 @@ int frag_input_open(struct frag_input *in, const char *path, struct frag_error *
 	bool standard = strcmp(path, "-") == 0;
 	int fd, rc;
 
+	if (reopened.path && strcmp(reopened.path, frag_input_name(path)) == 0) {
+		*in = reopened;
+		reopened = (struct frag_input){ .path = NULL };
+		return 0;
+	}
 	*in = (struct frag_input){ .capacity = FRAG_WINDOW_FIRST };
 	in->path = strdup(frag_input_name(path));
 	in->buf = malloc(in->capacity + FRAG_WINDOW_SLACK);

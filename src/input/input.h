@@ -34,7 +34,12 @@ struct frag_input {
 	struct frag_unpacker *unpacker; /* NULL: all bytes are in the window */
 };
 
+/*
+ * An input that is kept open is opened again, with the bytes of its window: those of a pipe
+ * cannot be read a second time.
+ */
 int  frag_input_open(struct frag_input *in, const char *path, struct frag_error *err);
+void frag_input_keep_open(struct frag_input *in);
 void frag_input_close(struct frag_input *in);
 
 /*

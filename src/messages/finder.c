@@ -1,16 +1,12 @@
 /* finder.c - finds out-of-memory messages among any bytes, and counts equal ones. */
 #include "messages/finder.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/hash.h"
 #include "input/input.h"
 #include "messages/match.h"
 
@@ -135,8 +131,7 @@ static void dump_values(const struct dump *dump, struct frag_message *m)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
 /* They say that memory ran out, and nothing else. */
 static const char *const bare_words[] = {
-	"outofmemory", "poolsizeexceeded", "OOMwhenallocatingtensorof", "out_of_memory",
-	"storedinKVcache",
+	"outofmemory", "poolsizeexceeded", "OOMwhenallocatingtensorof",
 };
 #define BARE (sizeof(bare_words) / sizeof(*bare_words))
 
@@ -144,10 +139,11 @@ static const char *const bare_words[] = {
 struct hook {
 	const char *words;
 	size_t length;
-	uint8_t same;           /* the next hook that begins with the same two bytes, plus 1 */
+	uint16_t same;          /* the next hook that begins with the same two bytes, plus 1 */
 };
 
-enum { HOOKS = FRAG_FORM_WORDS_MAX + DUMP_WORDS + BARE };
+#define SURROUNDING_WORDS_MAX 128
+enum { HOOKS = FRAG_FORM_WORDS_MAX + DUMP_WORDS + BARE + SURROUNDING_WORDS_MAX };
 
 #define TOLD_MAX 64
 
@@ -161,24 +157,24 @@ struct told {
 struct frag_finder {
 	struct frag_stripped_text in;
 	struct hook hooks[HOOKS];
-	/* ends of the hooks of forms with a function, of all forms, of dumps; all */
-	uint32_t read, forms, words, count;
+	/* ends of the hooks of forms with a function, of all forms, of dumps, of bare words; all */
+	uint32_t read, forms, words, bare, count;
 	const struct frag_form *form_of[FRAG_FORM_WORDS_MAX];   /* the first row with the words */
 	struct {
 		size_t next, begin; /* the line that goes on with words; where these begin */
 		uint32_t form;
 		bool found;
 	} broken;
-	uint8_t begins[1 << 16];        /* two bytes: the first hook that begins so, plus 1 */
+	uint16_t begins[1 << 16];        /* two bytes: the first hook that begins so, plus 1 */
 	size_t next;            /* where that hook is; NULL: none is before this */
 	const struct hook *hook;
 	size_t at;              /* read up to here */
+	struct frag_surroundings *around;       /* NULL: not collected */
 	struct dump dump;
 	struct frag_message pending;    /* the last message, which later lines can complete */
 	bool is_pending, dumps; /* a dump behind it is its own */
 	struct told told[TOLD_MAX];
 	uint32_t told_count;
-	uint64_t bare, bare_line;
 	int (*found)(void *ctx, const struct frag_message *m);
 	void *ctx;
 	int rc;                 /* what that returned */
@@ -191,13 +187,13 @@ static unsigned first_two(const char *words)
 
 static void add_hook(struct frag_finder *f, const char *words)
 {
-	uint8_t *last = &f->begins[first_two(words)];
+	uint16_t *last = &f->begins[first_two(words)];
 
 	FRAG_ASSERT(f->count < HOOKS);
 	while (*last)
 		last = &f->hooks[*last - 1].same;
 	f->hooks[f->count++] = (struct hook){ .words = words, .length = strlen(words) };
-	*last = (uint8_t)f->count;
+	*last = (uint16_t)f->count;
 }
 
 static void add_hooks(struct frag_finder *f)
@@ -215,6 +211,14 @@ static void add_hooks(struct frag_finder *f)
 	f->words = f->count;
 	for (size_t i = 0; i < BARE; i++)
 		add_hook(f, bare_words[i]);
+	f->bare = f->count;
+}
+
+void frag_finder_look_around(struct frag_finder *f, struct frag_surroundings *around)
+{
+	f->around = around;
+	for (uint32_t i = 0; frag_surrounding_words(i); i++)
+		add_hook(f, frag_surrounding_words(i));
 }
 
 struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_message *m),
@@ -281,6 +285,14 @@ static bool is_table(enum frag_wording wording)
 	return wording == FRAG_WORDING_SUMMARY || wording == FRAG_WORDING_STATS;
 }
 
+/* Lines of one failure are near each other; the driver's has the fewest words. */
+#define SAME_FAILURE 12
+
+static bool is_generic(const struct frag_message *m)
+{
+	return m->wording >= FRAG_WORDING_HIP && !m->said[FRAG_SAID_ASKED].there;
+}
+
 /* JAX and TensorFlow say again what their allocator could not do; others name a size twice. */
 static bool repeats_pending(const struct frag_finder *f, const struct frag_message *m)
 {
@@ -294,6 +306,8 @@ static bool repeats_pending(const struct frag_finder *f, const struct frag_messa
 		return is_torch(last);
 	if (m->wording == last && (last == FRAG_WORDING_LLAMA || last == FRAG_WORDING_RMM_POOL))
 		return !b->there || (a->error != b->error && apart(a, b) <= a->error + b->error);
+	if (m->wording == FRAG_WORDING_XLA && last == FRAG_WORDING_XLA)
+		return m->line - f->pending.line <= SAME_FAILURE && apart(a, b) <= a->error + b->error;
 	/* an allocator rounds a request up, to 256 bytes at most */
 	return (m->wording == FRAG_WORDING_XLA || m->wording == FRAG_WORDING_TENSOR)
 	       && (last == FRAG_WORDING_BFC || last == FRAG_WORDING_TF_ASYNC)
@@ -316,6 +330,15 @@ static void merge_pending(struct frag_finder *f, const struct frag_message *m)
 			last->said[i] = m->said[i];
 }
 
+static bool has_values(const struct frag_message *m)
+{
+	bool any = m->pool != NULL;
+
+	for (int i = 0; i < FRAG_SAID_ALL; i++)
+		any |= m->said[i].there;
+	return any;
+}
+
 /* The message is the last one from now on. */
 static void found_message(struct frag_finder *f, const struct frag_message *m)
 {
@@ -323,8 +346,17 @@ static void found_message(struct frag_finder *f, const struct frag_message *m)
 		merge_pending(f, m);
 		return;
 	}
+	/* "out of memory" before it was of this one */
+	if (f->is_pending && (is_generic(&f->pending)
+			      || (f->pending.wording == m->wording && !has_values(&f->pending)
+				  && !is_table(m->wording)) || (f->pending.wording == FRAG_WORDING_COMFYUI
+							   && m->wording == FRAG_WORDING_ASYNC))
+	    && m->line - f->pending.line <= SAME_FAILURE)
+		f->is_pending = false;
 	tell_pending(f);
 	f->pending = *m;
+	if (f->around)
+		f->pending.phase = (uint8_t)frag_phase_at(f->around, m->line);
 	f->is_pending = true;
 	f->dumps = false;
 }
@@ -411,19 +443,90 @@ static void fill_from(struct frag_message *m, const struct told *told)
 		frag_message_note(m, (enum frag_said)i, told->said.said[i]);
 }
 
-static bool has_values(const struct frag_message *m)
+/* The rank that "[rank3]:" before `at` names; FRAG_NO_GPU: none does. */
+static uint32_t rank_before(const struct frag_finder *f, size_t at)
 {
-	bool any = m->pool != NULL;
+	const struct frag_cursor line = frag_cursor_at(&f->in, at);
 
-	for (int i = 0; i < FRAG_SAID_ALL; i++)
-		any |= m->said[i].there;
-	return any;
+	for (size_t i = at; i >= line.head + 5; i--) {
+		struct frag_cursor c = { .in = &f->in, .at = i - 5, .passed = SIZE_MAX, .body = SIZE_MAX };
+		uint64_t rank;
+
+		if (f->in.text[i - 5] == '[' && frag_match(&c, "[rank%n]:", NULL, &rank) && rank < FRAG_NO_GPU)
+			return (uint32_t)rank;
+	}
+	return FRAG_NO_GPU;
 }
 
-static void note_bare(struct frag_finder *f, size_t at)
+/* Does the line name a failure, rather than being code or prose about one? */
+static bool is_error_line(const struct frag_finder *f, size_t at)
 {
-	if (!f->bare++)
-		f->bare_line = line_of(f, at);
+	static const char *const words[] = {
+		"Error", "ERROR", "rror:", "WARN", "FATAL", "Failed", "failed", "FAILURE", "Exception",
+		"bad_alloc", "RESOURCE_EXHAUSTED",
+	};
+	static const char *const code[] = {
+		"raise", "except", "assert", "if", "elif", "print", "log.", "logger.", "//", "return",
+		"OOMs", "CudaOOMs", "CUDAOOMs",
+	};
+	const struct frag_cursor line = frag_cursor_at(&f->in, at);
+	const char *head = f->in.text + line.head;
+
+	if (at > 0 && strchr("\"'`", f->in.text[at - 1]) && (at < 2 || f->in.text[at - 2] != ':'))
+		return false;
+	for (size_t i = 0; i < sizeof(code) / sizeof(*code); i++)
+		if (at - line.head >= strlen(code[i]) && strncmp(head, code[i], strlen(code[i])) == 0)
+			return false;
+	if (at == line.head)
+		return true;
+	for (size_t i = line.head; i < at; i++)
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (at - i >= strlen(words[k]) && memcmp(f->in.text + i, words[k], strlen(words[k])) == 0)
+				return true;
+	return false;
+}
+
+/* A message without values: of the last one, if it says the same of the same failure. */
+static void found_bare(struct frag_finder *f, const struct frag_message *m)
+{
+	struct frag_message *last = &f->pending;
+	const bool near = f->is_pending && m->line - last->line <= SAME_FAILURE;
+
+	if (near && (m->wording == last->wording || is_generic(m)
+		     || (m->wording == FRAG_WORDING_COMFYUI && last->wording == FRAG_WORDING_ASYNC))) {
+		if (last->wording == FRAG_WORDING_OTHER)
+			last->wording = m->wording;
+		return;
+	}
+	if (near && is_generic(last)) {
+		const uint64_t line = last->line;
+
+		*last = *m;
+		last->line = line;
+		return;
+	}
+	found_message(f, m);
+}
+
+static void note_bare(struct frag_finder *f, size_t at, enum frag_wording wording)
+{
+	struct frag_message m = { .gpu = FRAG_NO_GPU, .rank = FRAG_NO_GPU, .wording = wording,
+				  .line = line_of(f, at) };
+
+	if (is_error_line(f, at))
+		found_bare(f, &m);
+}
+
+/* The wordings that only one framework has. */
+static void note_framework(struct frag_surroundings *around, enum frag_wording wording)
+{
+	if ((wording >= FRAG_WORDING_VLLM_START && wording <= FRAG_WORDING_VLLM_LENGTH)
+	    || wording == FRAG_WORDING_VLLM_TOKENS)
+		frag_surroundings_of(around, FRAG_FRAMEWORK_VLLM);
+	else if (wording == FRAG_WORDING_SGLANG || wording == FRAG_WORDING_SLOTS)
+		frag_surroundings_of(around, FRAG_FRAMEWORK_SGLANG);
+	else if (wording == FRAG_WORDING_LLAMA || wording == FRAG_WORDING_OLLAMA)
+		frag_surroundings_of(around, FRAG_FRAMEWORK_LLAMA);
 }
 
 /*
@@ -432,7 +535,7 @@ static void note_bare(struct frag_finder *f, size_t at)
  */
 static void read_form(struct frag_finder *f, const struct frag_form *form, size_t at)
 {
-	struct frag_message m = { .gpu = FRAG_NO_GPU };
+	struct frag_message m = { .gpu = FRAG_NO_GPU, .rank = rank_before(f, at) };
 	const bool bare = form->bare;
 	size_t end = at + 1;
 
@@ -441,19 +544,27 @@ static void read_form(struct frag_finder *f, const struct frag_form *form, size_
 	m.line = line_of(f, at);
 	if (!form) {
 		if (bare)
-			note_bare(f, at);
+			note_bare(f, at, FRAG_WORDING_OTHER);
 		return;
 	}
+	if (f->around)
+		note_framework(f->around, m.wording);
 	if (form->role == FRAG_FORM_FAILS) {
 		fill_from(&m, told_of(f, m.wording, m.gpu, false));
 		if (m.gpu != FRAG_NO_GPU)
 			fill_from(&m, told_of(f, m.wording, FRAG_NO_GPU, false));
 		if (m.wording == FRAG_WORDING_BFC)
 			found_bfc(f, &m, end);
+		else if (m.wording >= FRAG_WORDING_OVERFLOW && !has_values(&m)) {
+			if (m.wording < FRAG_WORDING_LEVEL_ZERO || is_error_line(f, at))
+				found_bare(f, &m);
+		} else if (m.wording == FRAG_WORDING_NCCL && f->is_pending
+			   && f->pending.wording == m.wording)
+			merge_pending(f, &m);
 		else if (has_values(&m) || is_table(m.wording))
 			found_message(f, &m);
-		else
-			note_bare(f, at);
+		else if (is_error_line(f, at))
+			found_bare(f, &m);
 		return;
 	}
 	if (form->list)
@@ -469,11 +580,12 @@ static void read_form(struct frag_finder *f, const struct frag_form *form, size_
 /* The hook whose words are at `at`; NULL: none. */
 static const struct hook *hook_at(const struct frag_finder *f, size_t at)
 {
-	for (uint8_t i = f->begins[first_two(f->in.text + at)]; i; i = f->hooks[i - 1].same) {
+	for (uint16_t i = f->begins[first_two(f->in.text + at)]; i; i = f->hooks[i - 1].same) {
 		const struct hook *hook = &f->hooks[i - 1];
 
-		if (f->in.used - at >= hook->length
-		    && memcmp(f->in.text + at, hook->words, hook->length) == 0)
+		/* most of those that begin alike differ in the next two bytes */
+		if (f->in.used - at >= hook->length && f->in.text[at + 2] == hook->words[2]
+		    && f->in.text[at + 3] == hook->words[3] && memcmp(f->in.text + at, hook->words, hook->length) == 0)
 			return hook;
 	}
 	return NULL;
@@ -540,16 +652,30 @@ static void advance_broken(struct frag_finder *f)
 		f->broken.next = f->in.used;
 }
 
+#define PHASE_BEHIND 25         /* lines of a traceback that follow its message */
+
+/* A traceback that follows its message names the phase. */
+static void look_around(struct frag_finder *f, uint32_t which)
+{
+	const uint64_t line = line_of(f, f->at);
+
+	frag_surroundings_read(f->around, which, &f->in, f->at, line);
+	if (f->is_pending && !f->pending.phase && line <= f->pending.line + PHASE_BEHIND)
+		f->pending.phase = (uint8_t)frag_phase_at(f->around, line);
+}
+
 static void read_hook(struct frag_finder *f, uint32_t which)
 {
 	if (which < f->forms) {
 		read_form(f, f->form_of[which], f->at);
 		return;
 	}
-	if (which < f->words)
+	if (which >= f->bare)
+		look_around(f, which - f->bare);
+	else if (which < f->words)
 		dump_line(&f->dump, &f->in, f->at, which - f->forms);
 	else
-		note_bare(f, f->at);
+		note_bare(f, f->at, which == f->words + 1 ? FRAG_WORDING_RMM_POOL : FRAG_WORDING_OTHER);
 	f->at++;
 }
 
@@ -617,70 +743,49 @@ int frag_finder_end(struct frag_finder *f)
 	return f->rc;
 }
 
-uint64_t frag_finder_bare(const struct frag_finder *f, uint64_t *line)
+/* By how much a request exceeds what is free; of messages without values 0. */
+static int64_t excess_of(const struct frag_message *m)
 {
-	*line = f->bare_line;
-	return f->bare;
+	return (int64_t)m->said[FRAG_SAID_ASKED].bytes - (int64_t)m->free.bytes
+	       - (int64_t)m->unallocated.bytes;
 }
 
-static bool is_same(const struct frag_message *a, const struct frag_message *b)
+static void group_add(struct frag_message_group *group, const struct frag_message *m)
 {
-	if (a->wording != b->wording || a->pool != b->pool || a->chunks.count != b->chunks.count
-	    || a->chunks.bytes != b->chunks.bytes || a->chunks.largest != b->chunks.largest)
-		return false;
-	for (int i = 0; i < FRAG_SAID_ALL; i++)
-		if (a->said[i].there != b->said[i].there || a->said[i].bytes != b->said[i].bytes
-		    || a->said[i].error != b->said[i].error
-		    || a->said[i].negative != b->said[i].negative)
-			return false;
-	return true;
-}
+	const struct frag_message_value *asked = &m->said[FRAG_SAID_ASKED];
 
-static uint64_t key_of_values(const struct frag_message *m)
-{
-	uint64_t h = (uint64_t)m->wording;
-
-	for (int i = 0; i < FRAG_SAID_ALL; i++)
-		h = (h ^ m->said[i].bytes) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
-	return h;
-}
-
-static struct frag_message_group *groups_find(const struct frag_message_groups *groups,
-					      const struct frag_message *m, uint64_t key)
-{
-	uint32_t at = frag_map_home(&groups->places, key), i;
-
-	while ((i = frag_map_next(&groups->places, key, &at)) != FRAG_MAP_NONE)
-		if (is_same(&groups->groups[i].first, m))
-			return &groups->groups[i];
-	return NULL;
-}
-
-/* Messages beyond the limit are only counted, so a log of different messages cannot fill the
- * memory. */
-static bool groups_add(struct frag_message_groups *groups, const struct frag_message *m)
-{
-	const uint64_t key = key_of_values(m);
-	struct frag_message_group *group;
-
-	if (!groups->places.entries && !frag_map_init(&groups->places, frag_hash_seed()))
-		return false;
-	groups->messages++;
-	group = groups_find(groups, m, key);
-	if (!group && groups->count == FRAG_MESSAGE_GROUPS_MAX) {
-		groups->others++;
-		return true;
-	}
-	if (!group) {
-		if (!FRAG_GROW(groups->groups, groups->capacity, groups->count)
-		    || !frag_map_add(&groups->places, key, groups->count))
-			return false;
-		group = &groups->groups[groups->count++];
-		*group = (struct frag_message_group){ .first = *m };
-	}
+	if (excess_of(m) > excess_of(&group->worst))
+		group->worst = *m;
 	group->count++;
 	if (m->gpu < FRAG_MESSAGE_GPUS)
 		group->gpus |= UINT64_C(1) << m->gpu;
+	if (m->rank < FRAG_MESSAGE_GPUS)
+		group->ranks |= UINT64_C(1) << m->rank;
+	if (asked->there && asked->bytes < group->least)
+		group->least = asked->bytes;
+	if (asked->there && asked->bytes > group->most)
+		group->most = asked->bytes;
+}
+
+/* One group for each wording and verdict, so that no log fills the memory. */
+static bool groups_add(struct frag_message_groups *groups, const struct frag_message *m)
+{
+	struct frag_message_group *group = NULL;
+
+	for (uint32_t i = 0; i < groups->count && !group; i++)
+		if (groups->groups[i].first.wording == m->wording && groups->groups[i].first.verdict == m->verdict
+		    && groups->groups[i].first.accelerator == m->accelerator)
+			group = &groups->groups[i];
+	groups->messages++;
+	if (!group) {
+		if (!FRAG_GROW(groups->groups, groups->capacity, groups->count))
+			return false;
+		group = &groups->groups[groups->count++];
+		*group = (struct frag_message_group){
+			.first = *m, .worst = *m, .least = UINT64_MAX, .around = &groups->around,
+		};
+	}
+	group_add(group, m);
 	return true;
 }
 
@@ -688,9 +793,7 @@ static int log_found(void *ctx, const struct frag_message *m)
 {
 	struct frag_message_log *log = ctx;
 
-	if (!groups_add(log->groups, m))
-		return frag_fail_nomem(log->err);
-	return log->found(log->ctx, m, log->err);
+	return groups_add(log->groups, m) ? 0 : frag_fail_nomem(log->err);
 }
 
 static int log_read_all(struct frag_message_log *log, struct frag_input *in, struct frag_finder *f,
@@ -714,8 +817,7 @@ static int log_read_all(struct frag_message_log *log, struct frag_input *in, str
 	return frag_finder_end(f);
 }
 
-/* White space, and no file: a text that was pasted as an argument. */
-static bool finder_is_text(const char *path)
+bool frag_is_pasted(const char *path)
 {
 	return strpbrk(path, " \n") && access(path, F_OK) != 0;
 }
@@ -723,12 +825,13 @@ static bool finder_is_text(const char *path)
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 {
 	struct frag_finder *f = frag_finder_new(log_found, log);
-	const bool text = finder_is_text(log->path);
+	const bool text = frag_is_pasted(log->path);
 	struct frag_input in;
 	int rc;
 
 	if (!f)
 		return frag_fail_nomem(err);
+	frag_finder_look_around(f, &log->groups->around);
 	log->err = err;
 	rc = text ? frag_finder_feed(f, log->path, strlen(log->path))
 		  : frag_input_open(&in, log->path, err);
@@ -740,52 +843,7 @@ int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
 		rc = log_read_all(log, &in, f, err);
 		frag_input_close(&in);
 	}
-	log->bare = frag_finder_bare(f, &log->bare_line);
+	log->lines = f->in.lines + !f->in.fresh;
 	frag_finder_del(f);
-	return rc;
-}
-
-#define SNIFFED (UINT32_C(1) << 20)     /* bytes in which a message is searched for */
-
-int frag_is_message(const char *path, bool *is, struct frag_error *err)
-{
-	static const char *const words[] = {
-		"out of memory", "Out of memory", "OutOfMemory", "RESOURCE_EXHAUSTED",
-		"OOM when allocating", "out_of_memory", "KV cache", "cache blocks",
-		"less than desired GPU memory", "--mem-fraction-static", "cudaMalloc failed",
-		"failed to allocate", "Failed to allocate", "requires more system memory",
-		"smaller than requested bytes", "could not be allocated", "CUDA OOMs:", "num_ooms",
-		"FAILURE maximum pool size", "Out of GPU memory", "To serve at least one request",
-		NULL,
-	};
-	char *text = NULL;
-	size_t length = 0;
-	struct stat st;
-	int rc = 0;
-	FILE *f;
-
-	*is = finder_is_text(path);
-	if (*is || stat(path, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	f = fopen(path, "re");
-	text = f ? malloc(SNIFFED + 1) : NULL;
-	if (f ? !text : errno == ENOMEM)
-		rc = frag_fail_nomem(err);
-	if (text)
-		length = fread(text, 1, SNIFFED, f);
-	if (length && !memchr(text, '\0', length)) {
-		/* vLLM's lines begin with "(EngineCore pid=316)" */
-		const bool log = !strchr("{(\037\200", text[0])
-				 || (length > 1 && text[0] == '(' && text[1] >= 'A'
-				     && text[1] <= 'Z');
-
-		text[length] = '\0';
-		for (int i = 0; log && words[i] && !*is; i++)
-			*is = strstr(text, words[i]);
-		*is |= strstr(text, "allocated_bytes.all.current") != NULL;
-	}
-	if (f)
-		fclose(f);
-	free(text);
 	return rc;
 }

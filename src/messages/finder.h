@@ -10,9 +10,9 @@
 
 #include <stddef.h>
 
-#include "base/hash.h"
 #include "fragsim/error.h"
 #include "messages/message.h"
+#include "messages/surroundings.h"
 
 #define FRAG_MESSAGE_MOST ((size_t)16 << 10)
 
@@ -23,50 +23,63 @@ struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_me
 				    void *ctx);
 void frag_finder_del(struct frag_finder *f);
 
+/* Also collects what is around the messages. */
+void frag_finder_look_around(struct frag_finder *f, struct frag_surroundings *around);
+
 /* More bytes; the second one: nothing comes behind them. What `found` returned, or 0. */
 int frag_finder_feed(struct frag_finder *f, const char *bytes, size_t n);
 int frag_finder_end(struct frag_finder *f);
 
-/* How many say only that memory ran out, and the line of the first. */
-uint64_t frag_finder_bare(const struct frag_finder *f, uint64_t *line);
-
-#define FRAG_MESSAGE_GROUPS_MAX 4096
+#define FRAG_MESSAGE_GROUPS_MAX 512
 #define FRAG_MESSAGE_GPUS 64    /* ordinals from here on are counted only */
 
-/* Messages of one wording with the same values, anywhere in the input. */
+/* Messages of one wording with the same verdict, anywhere in the input. */
 struct frag_message_group {
 	struct frag_message first;
+	struct frag_message worst;      /* the one whose request exceeds the free bytes the most */
 	uint64_t count;
 	uint64_t gpus;          /* a bit for each GPU ordinal that printed it */
+	uint64_t ranks;         /* likewise for each rank */
+	uint64_t least, most;   /* requested bytes of any of them */
+	const struct frag_surroundings *around; /* of all texts */
+};
+
+#define FRAG_ACCOUNTS_MAX 256
+#define FRAG_ACCOUNT_ROOM 80
+
+/* Bytes of a process, a phase or a purpose, by the text. */
+struct frag_account {
+	char who[FRAG_ACCOUNT_ROOM];
+	uint64_t bytes;
+};
+
+struct frag_accounts {
+	struct frag_account *of;        /* owned */
+	uint32_t count, capacity;
 };
 
 struct frag_message_groups {
 	struct frag_message_group *groups;      /* in the order of their first messages; owned */
 	uint32_t count, capacity;
-	struct frag_map places; /* by a hash of the values: which group */
 	uint64_t messages;
-	uint64_t others;        /* messages of yet more groups than are kept */
+	struct frag_surroundings around;
+	struct frag_accounts accounts;
 };
 
 /*
  * Finds the messages of a file: reads all of it, "-" for standard input, and unpacks it, while
- * stop(ctx) is false. *bare is that of frag_finder_bare(). -FRAG_ETRACE, -FRAG_EINTERRUPTED,
- * -FRAG_ENOMEM, or what `found` returned
+ * stop(ctx) is false. -FRAG_ETRACE, -FRAG_EINTERRUPTED,
+ * -FRAG_ENOMEM
  */
 struct frag_message_log {
 	const char *path;       /* or a text: white space, and no file; then it becomes "the text" */
 	bool (*stop)(void *ctx);
-	int (*found)(void *ctx, const struct frag_message *m, struct frag_error *err);
 	void *ctx;
-	struct frag_message_groups *groups;     /* get each message before `found` does */
-	uint64_t bare, bare_line;
+	struct frag_message_groups *groups;     /* get each message */
+	uint64_t lines;                 /* of the last text that was read */
 	struct frag_error *err;         /* its own */
 };
 int frag_message_log_read(struct frag_message_log *log, struct frag_error *err);
 
-/*
- * Is it a text, or does the file look like a log with an out-of-memory message? Traces and
- * snapshots begin with a bracket or a byte that is no text; a log contains the words. A file that
- * cannot be read is none. -FRAG_ENOMEM
- */
-int frag_is_message(const char *path, bool *is, struct frag_error *err);
+/* White space, and no file: a text that was pasted as an argument. */
+bool frag_is_pasted(const char *path);

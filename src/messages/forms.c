@@ -98,28 +98,224 @@ static size_t text_before(const struct frag_stripped_text *in, size_t at, const 
 	return SIZE_MAX;
 }
 
-static const struct piece torch_pieces[] = {
-	{ "%stotalcapacity", FRAG_SAID_TOTAL },
-	{ "%salreadyallocated", FRAG_SAID_ALLOCATED },
-	{ "%scurrentactive", FRAG_SAID_ALL },
-	{ "%sfree", FRAG_SAID_FREE },
-	{ "%scached", FRAG_SAID_CACHED },
-	{ "%sallowed", FRAG_SAID_ALLOWED },
-	{ "%sreservedintotal", FRAG_SAID_RESERVED },
-	{ "%whasatotalcapacityof%s", FRAG_SAID_TOTAL },
-	{ "%whasatotalcapactyof%s", FRAG_SAID_TOTAL },
-	{ "ofwhich%sisfree", FRAG_SAID_FREE },
-	{ "Includingnon-PyTorchmemory,thisprocesshas%smemoryinuse", FRAG_SAID_PROCESS },
-	{ "Thisprocesshas%smemoryinuse", FRAG_SAID_PROCESS },
-	{ "Process%nhas%smemoryinuse", FRAG_SAID_OTHERS },
-	{ "Oftheallocatedmemory%sisallocatedbyPyTorch", FRAG_SAID_ALLOCATED },
-	{ "%sisallocatedbyPyTorch", FRAG_SAID_ALLOCATED },
-	{ "with%sallocatedinprivatepools", FRAG_SAID_POOLS },
-	{ "e.g.,%l", FRAG_SAID_ALL },
-	{ "and%sisreservedbyPyTorchbutunallocated", FRAG_SAID_UNALLOCATED },
-	{ "%w;", FRAG_SAID_ALL },
-	{ NULL, FRAG_SAID_ALL }
+/* What PyTorch has of its values: the words before the number, or else behind it. */
+static const struct value_words {
+	const char *before, *behind;
+	enum frag_said said;
+} torch_values[] = {
+	{ NULL, "totalcapacity", FRAG_SAID_TOTAL },
+	{ "totalcapacityof", NULL, FRAG_SAID_TOTAL },
+	{ "totalcapactyof", NULL, FRAG_SAID_TOTAL },
+	{ NULL, "isfree", FRAG_SAID_FREE },
+	{ NULL, "free", FRAG_SAID_FREE },
+	{ NULL, "isallocatedby", FRAG_SAID_ALLOCATED },
+	{ NULL, "alreadyallocated", FRAG_SAID_ALLOCATED },
+	{ NULL, "allocatedinprivatepools", FRAG_SAID_POOLS },
+	{ NULL, "isreservedby", FRAG_SAID_UNALLOCATED },
+	{ NULL, "reservedintotal", FRAG_SAID_RESERVED },
+	{ NULL, "cached", FRAG_SAID_CACHED },
+	{ NULL, "allowed", FRAG_SAID_ALLOWED },
+	{ "thisprocesshas", NULL, FRAG_SAID_PROCESS },
+	{ "Thisprocesshas", NULL, FRAG_SAID_PROCESS },
+	{ NULL, "memoryinuse", FRAG_SAID_OTHERS },
 };
+
+#define MESSAGE_MOST 6000       /* squeezed bytes from a message's head to its last value */
+#define HEAD_APART 120          /* from the end of a head to another rank's, in its line */
+#define FUZZY_LEAST 7           /* shorter words must be exact */
+
+/* Do the words begin here, except for one wrong letter? Moves the cursor behind them. */
+static bool pass_like(struct frag_cursor *at, const char *words)
+{
+	const int allowed = strlen(words) >= FUZZY_LEAST;
+	struct frag_cursor c = *at;
+	int apart = 0;
+
+	for (; *words; words++) {
+		if (frag_match(&c, (char[]){ *words, '\0' }, NULL, NULL))
+			continue;
+		if (++apart > allowed || c.at >= c.in->used || !frag_is_letter(c.in->text[c.at]))
+			return false;
+		c.at++;
+	}
+	*at = c;
+	return true;
+}
+
+/* A value whose words stand before its number. */
+static bool pass_value(struct frag_cursor *c, struct frag_message *m)
+{
+	for (size_t i = 0; i < sizeof(torch_values) / sizeof(*torch_values); i++) {
+		const struct value_words *v = &torch_values[i];
+		struct frag_cursor number = *c;
+		struct frag_message_value size;
+
+		if (!v->before || *v->before != c->in->text[c->at] || !pass_like(&number, v->before)
+		    || !frag_match(&number, "%s", &size, NULL))
+			continue;
+		frag_message_note(m, v->said, size);
+		*c = number;
+		return true;
+	}
+	return false;
+}
+
+/* Which value the number before the cursor is; FRAG_SAID_ALL: none. */
+static enum frag_said value_before(const struct frag_cursor *behind)
+{
+	for (size_t i = 0; i < sizeof(torch_values) / sizeof(*torch_values); i++) {
+		struct frag_cursor c = *behind;
+
+		if (!torch_values[i].before && pass_like(&c, torch_values[i].behind))
+			return torch_values[i].said;
+	}
+	return FRAG_SAID_ALL;
+}
+
+/* "Process 31337 has 60.50 GiB": the number of the process ends right before `at`. */
+static void note_process(const struct frag_stripped_text *in, size_t at,
+			 const struct frag_message_value *size, struct frag_message *m)
+{
+	size_t i = at > 3 ? at - 3 : 0;
+	uint64_t id = 0, scale = 1;
+
+	if (!ends_with(in, at, "has") || m->process_count == FRAG_PROCESSES_MAX)
+		return;
+	for (; i > 0 && frag_is_digit(in->text[i - 1]) && scale < UINT64_C(10000000000); scale *= 10)
+		id += scale * (uint64_t)(in->text[--i] - '0');
+	m->processes[m->process_count].id = id;
+	m->processes[m->process_count++].bytes = size->bytes;
+}
+
+static void note_gpu(const struct frag_cursor *at, struct frag_message *m)
+{
+	struct frag_cursor gpu = *at, npu = *at;
+	uint64_t number = UINT64_MAX;
+
+	if (m->gpu == FRAG_NO_GPU && at->in->text[at->at + 1] == 'P'
+	    && (frag_match(&gpu, "GPU%n", NULL, &number) || frag_match(&npu, "NPU%n", NULL, &number))
+	    && number < FRAG_NO_GPU)
+		m->gpu = (uint32_t)number;
+}
+
+/* Notes the values that stand before `limit`, in any order. How many they are. */
+static int read_values(const struct frag_cursor *head, size_t limit, struct frag_message *m, size_t *end)
+{
+	const struct frag_stripped_text *in = head->in;
+	struct frag_cursor c = *head;
+	int count = 0;
+
+	while (c.at < limit && !m->said[FRAG_SAID_UNALLOCATED].there) {
+		struct frag_cursor number = c;
+		struct frag_message_value size;
+		enum frag_said said = FRAG_SAID_ALL;
+		const unsigned char byte = (unsigned char)in->text[c.at];
+
+		/* boxes are drawn around a message; prose in another script is none of it */
+		if (byte >= 0x80 && byte != 0xe2)
+			break;
+		if (c.at + 4 < in->used)
+			note_gpu(&c, m);
+		if (pass_value(&c, m)) {
+			count++;
+			*end = c.at;
+			continue;
+		}
+		if (frag_is_digit(in->text[c.at]) && frag_match(&number, "%s", &size, NULL)) {
+			said = value_before(&number);
+			if (said == FRAG_SAID_OTHERS)
+				note_process(in, c.at, &size, m);
+			frag_message_note(m, said, size);
+			c.at = number.at;
+			*end = said == FRAG_SAID_ALL ? *end : number.at;
+			count += said != FRAG_SAID_ALL;
+		} else {
+			c.at += byte == 0xe2 && c.at + 3 <= limit ? 3 : 1;
+		}
+	}
+	return count;
+}
+
+/* The first of the words from `at` on, before `limit`; SIZE_MAX: nowhere. */
+static size_t text_behind(const struct frag_stripped_text *in, size_t at, size_t limit, const char *words)
+{
+	const size_t length = strlen(words);
+	const char *p;
+
+	for (; at + length <= limit; at++) {
+		p = memchr(in->text + at, *words, limit - length + 1 - at);
+		if (!p)
+			break;
+		at = (size_t)(p - in->text);
+		if (memcmp(p, words, length) == 0)
+			return at;
+	}
+	return SIZE_MAX;
+}
+
+static size_t least_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+#define HEAD "Triedtoallocate"
+#define BODY "hasatotalcapac"
+
+/* How many heads without values are right before the one that ends at `at`. */
+static size_t heads_before(const struct frag_stripped_text *in, size_t at)
+{
+	size_t heads = 0, last = at;
+
+	for (size_t i = at; i > 0 && last - i < 2 * HEAD_APART; i--) {
+		const char *p = in->text + i - 1;
+
+		if (in->used - i + 1 < sizeof(HEAD) || memcmp(p, BODY, sizeof(BODY) - 1) == 0
+		    || memcmp(p, "allocated", sizeof("allocated") - 1) == 0)
+			break;
+		if (memcmp(p, HEAD, sizeof(HEAD) - 1) == 0) {
+			heads++;
+			last = i;
+		}
+	}
+	return heads ? heads - 1 : 0;   /* the last one is its own */
+}
+
+/*
+ * Where the values of the message whose head ends at `at` begin and end. Ranks write into each
+ * other's lines: heads without values come first, and then the values of each, in their order.
+ */
+static size_t torch_values_begin(const struct frag_stripped_text *in, size_t at, size_t *limit)
+{
+	size_t most = least_of(in->used, at + MESSAGE_MOST), next = text_behind(in, at, most, HEAD);
+	size_t heads = heads_before(in, at), begin;
+
+	*limit = least_of(next, most);
+	if (!heads && (next == SIZE_MAX || next - at > HEAD_APART
+		       || text_behind(in, at, *limit, BODY) != SIZE_MAX
+		       || text_behind(in, at, *limit, "allocated") != SIZE_MAX))
+		return at;
+	most = least_of(in->used, at + 2 * MESSAGE_MOST);
+	for (begin = text_behind(in, at, most, BODY); begin != SIZE_MAX && heads; heads--)
+		begin = text_behind(in, begin + 1, most, BODY);
+	if (begin == SIZE_MAX)
+		return at;
+	*limit = least_of(text_behind(in, begin + 1, most, BODY), least_of(most, begin + MESSAGE_MOST));
+	return begin > 16 ? begin - 4 : begin;
+}
+
+/* The sentence that ends the values, and what else may follow them. */
+static size_t torch_limit(const struct frag_stripped_text *in, size_t at, size_t limit)
+{
+	static const char *const ends[] = {
+		"Ifreservedbutunallocated", "Ifreservedmemoryis", "Pleaseuse`empty_cache`",
+		"Seedocumentation", "expandable_segmentsisenabled", "Outofmemory", "Allocator(",
+		"Exceptionraisedfrom", "Traceback(mostrecent",
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		limit = least_of(limit, text_behind(in, at, limit, ends[i]));
+	return limit;
+}
 
 static bool read_mps(const struct frag_stripped_text *in, size_t at, struct frag_message *m)
 {
@@ -140,36 +336,113 @@ static bool read_mps(const struct frag_stripped_text *in, size_t at, struct frag
 	       && read_pieces(&c, pieces, m) > 0;
 }
 
+/* The accelerator that the head names, right before `at`. */
+static void read_accelerator(const struct frag_stripped_text *in, size_t at, struct frag_message *m)
+{
+	static const char *const names[] = {
+		[FRAG_CUDA] = "CUDA", [FRAG_HIP] = "HIP", [FRAG_XPU] = "XPU", [FRAG_NPU] = "NPU",
+	};
+
+	for (size_t i = at; i > 2 && at - i < 24; i--)
+		for (int k = FRAG_CUDA; k <= FRAG_NPU; k++) {
+			const size_t length = strlen(names[k]);
+
+			if (i >= length && memcmp(in->text + i - length, names[k], length) == 0) {
+				m->accelerator = (enum frag_accelerator)k;
+				m->named = true;
+				return;
+			}
+		}
+}
+
+/* A word of a value without a number, as far as the verdict may depend on it. */
+static void note_unread(const struct frag_stripped_text *in, size_t at, size_t limit,
+			struct frag_message *m)
+{
+	static const struct {
+		const char *words;
+		enum frag_said said;
+	} words[] = {
+		{ "allowed;", FRAG_SAID_ALLOWED }, { "isfree", FRAG_SAID_FREE },
+		{ "hasatotalcapacity", FRAG_SAID_TOTAL }, { "isallocatedby", FRAG_SAID_ALLOCATED },
+		{ "butunallocated", FRAG_SAID_UNALLOCATED },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!m->said[words[i].said].there
+		    && text_behind(in, at, limit, words[i].words) != SIZE_MAX)
+			m->unread |= 1U << words[i].said;
+}
+
 /*
  * "Tried to allocate 20.00 MiB": the following text decides the version. Alone the phrase is no
  * message, unless an error precedes it.
  */
-static bool read_torch(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
-		       size_t *end)
+static bool read_torch_values(const struct frag_stripped_text *in, size_t at, struct frag_cursor *c,
+			      struct frag_message *m, size_t *end)
 {
-	static const char *const devices[] = {
-		[FRAG_HIP] = "HIPoutofmemory.", [FRAG_XPU] = "XPUoutofmemory.",
-		[FRAG_NPU] = "NPUoutofmemory.",
-	};
-	struct frag_cursor c = frag_cursor_at(in, at);
-	struct frag_message_value size;
-	int pieces;
+	const bool brackets = c->at < in->used && in->text[c->at] == '(';
+	size_t limit, begin;
+	int count;
 
-	if (!frag_match(&c, "Triedtoallocate%s", &size, NULL) || !size.there)
-		return false;
-	frag_message_note(m, FRAG_SAID_ASKED, size);
-	*end = c.at;
-	for (int i = FRAG_HIP; i <= FRAG_NPU; i++)
-		if (ends_with(in, at, devices[i]))
-			m->accelerator = (enum frag_accelerator)i;
+	*end = c->at;
+	read_accelerator(in, at, m);
 	if (read_mps(in, at, m))
 		return true;
-	pieces = read_pieces(&c, torch_pieces, m);
-	*end = c.at;
+	begin = torch_values_begin(in, c->at, &limit);
+	limit = torch_limit(in, begin, limit);
+	if (brackets)
+		limit = least_of(limit, text_behind(in, begin, limit, ")"));
+	*c = (struct frag_cursor){ .in = in, .at = begin, .head = c->head, .body = c->body,
+				   .passed = SIZE_MAX };
+	count = read_values(c, limit, m, begin == *end ? end : &(size_t){ 0 });
+	note_unread(in, begin, limit, m);
+	m->enabled = frag_match(&(struct frag_cursor){ .in = in, .at = limit, .passed = SIZE_MAX,
+						       .body = SIZE_MAX },
+				"expandable_segmentsisenabled", NULL, NULL);
+	m->cuda_variable = text_behind(in, limit, least_of(in->used, limit + 160), "PYTORCH_CUDA_ALLOC_CONF")
+			   != SIZE_MAX;
 	m->wording = m->said[FRAG_SAID_CACHED].there ? FRAG_WORDING_CACHED
 		     : m->said[FRAG_SAID_RESERVED].there ? FRAG_WORDING_RESERVED
 		     : FRAG_WORDING_SENTENCES;
-	return pieces > 0 || ends_with(in, at, "outofmemory.") || ends_with(in, at, "outofmemory");
+	return count > 0 || ends_with(in, at, "outofmemory.") || ends_with(in, at, "outofmemory");
+}
+
+static bool read_torch(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+		       size_t *end)
+{
+	struct frag_cursor c = frag_cursor_at(in, at);
+	struct frag_message_value size;
+
+	if (frag_match(&c, "Triedtoallocatemorethan1EB", NULL, NULL)) {
+		m->wording = FRAG_WORDING_OVERFLOW;
+		read_accelerator(in, at, m);
+		return true;
+	}
+	if (!frag_match(&c, "Triedtoallocate%s", &size, NULL) || !size.there)
+		return false;
+	frag_message_note(m, FRAG_SAID_ASKED, size);
+	return read_torch_values(in, at, &c, m, end);
+}
+
+/* The same where the words of the request have a wrong letter. */
+static bool read_torch_head(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+			    size_t *end)
+{
+	struct frag_cursor c = frag_cursor_at(in, at), exact;
+	struct frag_message_value size;
+	size_t head;
+
+	if (!frag_match(&c, "outofmemory.", NULL, NULL))
+		return false;
+	head = c.at;
+	exact = c;
+	if (frag_match(&exact, "Tried", NULL, NULL) && frag_match(&exact, "toallocate", NULL, NULL))
+		return false;
+	if (!pass_like(&c, "Triedtoallocate") || !frag_match(&c, "%s", &size, NULL) || !size.there)
+		return false;
+	frag_message_note(m, FRAG_SAID_ASKED, size);
+	return read_torch_values(in, head, &c, m, end);
 }
 
 /* The phrase begins before the anchor, and the text before the phrase is the log's prefix. */
@@ -253,6 +526,12 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 	struct frag_message_value size = { .there = false };
 	uint64_t number;
 
+	/* the kernel's words begin alike */
+	if (frag_match(&c, "Outofmemory:Killedprocess", NULL, NULL)) {
+		m->wording = FRAG_WORDING_KILLED;
+		*end = c.at;
+		return true;
+	}
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms) && !size.there; i++)
 		frag_match(&c, forms[i], &size, NULL);
 	if (!size.there)
@@ -270,9 +549,16 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 		     size_t *end)
 {
 	const bool pool = ends_with(in, at, "poolsizeexceeded(");
-	struct frag_cursor c = frag_cursor_at(in, at);
+	struct frag_cursor c = frag_cursor_at(in, at), whole = c;
 	struct frag_message_value size;
 
+	/* TensorFlow's pool */
+	if (frag_match(&whole, "failedtoallocate%d%l(%s)fromdevice:CUDA_ERROR_OUT_OF_MEMORY", &size, NULL)) {
+		frag_message_note(m, FRAG_SAID_ASKED, size);
+		m->wording = FRAG_WORDING_TF_POOL;
+		*end = whole.at;
+		return true;
+	}
 	if ((!pool && !ends_with(in, at, "CUDAerror("))
 	    || !frag_match(&c, "failedtoallocate%s)", &size, NULL) || !size.there)
 		return false;
@@ -309,9 +595,10 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 /* Each text that a row was made from is in tests/commands/explain_messages/servers.py, with its public thread. */
 const struct frag_form frag_forms[] = {
 	{ "Triedtoallocate", .read = read_torch },
+	{ "outofmemory.", .read = read_torch_head, .bare = true },
 	{ "exceedallowedmemory", .read = read_async },
 	{ "outofmemorytryingtoallocate", .read = read_bfc },
-	{ "Outofmemory", .read = read_xla },
+	{ "Outofmemory", .read = read_xla, .bare = true },
 	{ "outofmemorytoallocate", .read = read_xla },
 	{ "Failedtoallocate", .read = read_xla },
 	{ "failedtoallocate", .read = read_rmm },
@@ -445,6 +732,70 @@ const struct frag_form frag_forms[] = {
 	{ "Memoryusagewhencalculatingmaxtokensinpagedkvcache:", NULL, "total:%s,available:%s",
 	  FRAG_WORDING_TENSORRT, FRAG_FORM_BEFORE, FORM(TOTAL, FREE) },
 
+	/* messages with a request at most */
+	{ "Allocationondevice", NULL, "%[%n", FRAG_WORDING_COMFYUI, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "NVML_SUCCESS==r", NULL, "%?ASSERTFAILED", FRAG_WORDING_NVML, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "FailedtoCUDAcalloc", NULL, "%s", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "FailedtoCUDAmalloc", NULL, "%s", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "NCCLWARN", NULL, "Cudafailure%?outofmemory", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "NCCLWARN", NULL, "Cudafailure2", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CUDAError:outofmemoryat", NULL, "%?cumem_allocator", FRAG_WORDING_VMM, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "cuMemCreate", NULL, "%~CUDA_ERROR_OUT_OF_MEMORY%!(", FRAG_WORDING_VMM, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "cudaErrorerror:2(outofmemory)", NULL, "%?func=resume", FRAG_WORDING_VMM, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "CUBLAS_STATUS_ALLOC_FAILED", NULL, "", FRAG_WORDING_CUBLAS, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CUSOLVER_STATUS_ALLOC_FAILED", NULL, "", FRAG_WORDING_CUBLAS, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CUDNN_STATUS_ALLOC_FAILED", NULL, "", FRAG_WORDING_CUDNN, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "UnabletofindavalidcuDNNalgorithm", NULL, "", FRAG_WORDING_CUDNN, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "FINDwasunabletofindanengine", NULL, "", FRAG_WORDING_CUDNN, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "outofresource:sharedmemory", NULL, "%~Required:%b%~Hardwarelimit:%b", FRAG_WORDING_SHARED,
+	  FRAG_FORM_FAILS, FORM(ASKED, ALLOWED) },
+	{ "outofresource:sharedmemory", NULL, "", FRAG_WORDING_SHARED, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "_host_malloc:failedtoallocate", NULL, "%sofpinnedmemory", FRAG_WORDING_PINNED,
+	  FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "CUDAerror:outofmemorywhilepinning", NULL, "", FRAG_WORDING_PINNED, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "DefaultCPUAllocator:", NULL, "%?triedtoallocate%s", FRAG_WORDING_CPU, FRAG_FORM_FAILS,
+	  FORM(ASKED) },
+	{ "DefaultCPUAllocator:", NULL, "notenoughmemory", FRAG_WORDING_CPU, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "_ArrayMemoryError:Unabletoallocate", NULL, "%s", FRAG_WORDING_CPU, FRAG_FORM_FAILS,
+	  FORM(ASKED) },
+	{ "MemoryError:Unabletoallocate", NULL, "%s", FRAG_WORDING_CPU, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "Memorycgroupoutofmemory", NULL, "", FRAG_WORDING_KILLED, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "oom-kill:", NULL, "", FRAG_WORDING_KILLED, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "OOMKilled", NULL, "", FRAG_WORDING_KILLED, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "alloc_token_slots", NULL, "%?outofmemory", FRAG_WORDING_SLOTS, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "alloc_req_slots", NULL, "%?outofmemory", FRAG_WORDING_SLOTS, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "outofmemory.PleasesetasmallernumberforprefillchunkPrefill", NULL, "", FRAG_WORDING_SLOTS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Attemptingtoallocate", "RESOURCE_EXHAUSTED", "%s.Thatwasnotpossible.Thereare%sfree",
+	  FRAG_WORDING_TPU, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "Attemptingtoreserve", "RESOURCE_EXHAUSTED", "%satthebottomofmemory%?Thereare%sfree",
+	  FRAG_WORDING_TPU, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "Largestcontiguousregionoffreememory:", NULL, "%s", FRAG_WORDING_TPU, FRAG_FORM_AFTER,
+	  FORM(FRAG_SAID_CONTIGUOUS) },
+	{ "[metal::malloc]Attemptingtoallocate", NULL, "%s%?maximumallowedbuffersizeof%s",
+	  FRAG_WORDING_MLX, FRAG_FORM_FAILS, FORM(ASKED, ALLOWED) },
+	{ "UR_RESULT_ERROR_OUT_OF_", NULL, "", FRAG_WORDING_LEVEL_ZERO, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "maxseqlen(", NULL, "%b)islargerthanthemaximumnumberoftokensthatcanbestoredinKVcache(%b)",
+	  FRAG_WORDING_VLLM_TOKENS, FRAG_FORM_FAILS, FORM(FRAG_SAID_WANTED, FRAG_SAID_TOKENS) },
+	{ "Memoryprofilingresults:", NULL, "total_gpu_memory=%sinitial_memory_usage=%speak_torch_memory"
+	  "=%smemory_usage_post_profile=%snon_torch_memory=%skv_cache_size=%s", FRAG_WORDING_VLLM_TOKENS,
+	  FRAG_FORM_BEFORE, FORM(TOTAL, FRAG_SAID_ALL, ACTIVATIONS, FRAG_SAID_ALL, OUTSIDE, KV_FREE),
+	  .starts = true },
+	{ "nrt_tensor_allocate", NULL, "%?fail", FRAG_WORDING_NEURON, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "HIPerror:outofmemory", NULL, "", FRAG_WORDING_HIP, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "hipErrorOutOfMemory", NULL, "", FRAG_WORDING_HIP, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CUDAerror:outofmemory", NULL, "", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CUDAerror:anerroroccurred:outofmemory", NULL, "", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "CUDA_ERROR_OUT_OF_MEMORY", NULL, "%!(", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "cudaErrorMemoryAllocation", NULL, "", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS, .sizes = 0 },
+
 	/* RMM */
 	{ "[Upstream", NULL,
 	  "%s][FAILUREmaximumpoolsizeexceeded%[:Notenoughroomtogrow,current/max/trysize=%s,%s",
@@ -522,30 +873,3 @@ const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size
 	}
 	return NULL;
 }
-
-const struct frag_wording_name frag_wordings[] = {
-	[FRAG_WORDING_CACHED] = { "pytorch-cached", "PyTorch 0.4 to 1.3" },
-	[FRAG_WORDING_RESERVED] = { "pytorch-reserved", "PyTorch 1.4 to 2.0" },
-	[FRAG_WORDING_SENTENCES] = { "pytorch-sentences", "PyTorch 2.1 and later" },
-	[FRAG_WORDING_ASYNC] = { "pytorch-async", "PyTorch with backend:cudaMallocAsync" },
-	[FRAG_WORDING_MPS] = { "pytorch-mps", "PyTorch on MPS" },
-	[FRAG_WORDING_BFC] = { "bfc", "TensorFlow's or JAX's BFC allocator" },
-	[FRAG_WORDING_XLA] = { "xla", "JAX or XLA" },
-	[FRAG_WORDING_RMM] = { "rmm", "RMM" },
-	[FRAG_WORDING_RMM_POOL] = { "rmm-pool", "RMM's pool" },
-	[FRAG_WORDING_CUPY] = { "cupy", "CuPy" },
-	[FRAG_WORDING_VLLM_START] = { "vllm-start", "vLLM at its start" },
-	[FRAG_WORDING_VLLM_CACHE] = { "vllm-cache", "vLLM's KV cache" },
-	[FRAG_WORDING_VLLM_LENGTH] = { "vllm-length", "vLLM's KV cache" },
-	[FRAG_WORDING_SGLANG] = { "sglang", "SGLang" },
-	[FRAG_WORDING_LLAMA] = { "llama.cpp", "llama.cpp or Ollama" },
-	[FRAG_WORDING_OLLAMA] = { "ollama", "Ollama" },
-	[FRAG_WORDING_ONNX] = { "onnxruntime", "ONNX Runtime's arena" },
-	[FRAG_WORDING_PADDLE] = { "paddle", "Paddle" },
-	[FRAG_WORDING_TENSOR] = { "tensorflow", "TensorFlow" },
-	[FRAG_WORDING_TF_ASYNC] = { "tensorflow-async", "TensorFlow with cuda_malloc_async" },
-	[FRAG_WORDING_CUDA_JL] = { "cuda.jl", "CUDA.jl" },
-	[FRAG_WORDING_TENSORRT] = { "tensorrt", "TensorRT or TensorRT-LLM" },
-	[FRAG_WORDING_SUMMARY] = { "pytorch-summary", "torch.cuda.memory_summary()" },
-	[FRAG_WORDING_STATS] = { "pytorch-stats", "torch.cuda.memory_stats()" },
-};

@@ -242,9 +242,15 @@ static const struct unit {
 	{ "bytes", 0 }, { "byte", 0 },
 	{ "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 }, { "TiB", 40 },
 	{ "KB", 10 }, { "MB", 20 }, { "GB", 30 }, { "TB", 40 },
-	{ "B", 0 },
+	{ "B", 0 }, { "K", 10 }, { "M", 20 }, { "G", 30 },      /* of XLA and TensorFlow */
 	{ NULL, 0 }
 };
+
+/* The bytes behind the cursor, `most` at most. */
+static size_t least_bytes(const struct frag_cursor *c, size_t most)
+{
+	return c->in->used - c->at < most ? c->in->used - c->at : most;
+}
 
 static const struct unit *match_unit(struct frag_cursor *c)
 {
@@ -256,7 +262,9 @@ static const struct unit *match_unit(struct frag_cursor *c)
 			behind.at++;
 			p++;
 		}
-		if (!*p) {
+		/* a letter alone is no unit where a word begins with it */
+		if (!*p && (unit->name[1] || !frag_is_letter(peek(&behind)) || unit->name[0] == 'B'
+			    || strncmp(c->in->text + behind.at, "free", least_bytes(&behind, 4)) == 0)) {
 			*c = behind;
 			return unit;
 		}
@@ -271,6 +279,16 @@ static bool is_group(const struct frag_cursor *c)
 
 	return c->in->used - c->at > 3 && p[0] == ',' && frag_is_digit(p[1])
 	       && frag_is_digit(p[2]) && frag_is_digit(p[3]);
+}
+
+/* "1900,00 MiB": one or two digits, and a unit. */
+static bool is_decimal_comma(const struct frag_cursor *c)
+{
+	const char *p = c->in->text + c->at;
+	const size_t digits = c->in->used - c->at > 3 && frag_is_digit(p[1]) ? 1 + frag_is_digit(p[2]) : 0;
+
+	return digits && c->in->used - c->at > digits + 2
+	       && strchr("KMGT", p[digits + 1]) && strchr("iB", p[digits + 2]);
 }
 
 /* The digits of a number on their way. */
@@ -321,6 +339,8 @@ static bool match_size(struct frag_cursor *c, struct frag_message_value *size)
 		if (frag_is_digit(byte))
 			add_digit(&n, byte);
 		else if (byte == '.' && n.count && !n.point)
+			n.point = true;
+		else if (byte == ',' && n.count && !n.point && is_decimal_comma(c))
 			n.point = true;
 		else if (byte != ',' || n.point || !n.count || !is_group(c))
 			break;
@@ -516,15 +536,24 @@ static size_t match_token(struct frag_cursor *c, const char *token, uint64_t *nu
 	}
 }
 
+#define TOLERANT_LEAST 8        /* one letter may be wrong in a text of at least N bytes */
+
 bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_message_value *size,
 		uint64_t *number)
 {
 	struct frag_cursor c = *cursor, sure = c;
-	bool optional = false, good = true;
+	bool optional = false, good = true, wrong = true, literal = true;
 
 	while (*pattern && good) {
+		if (literal && *pattern != '%')
+			wrong = strcspn(pattern, "%") < TOLERANT_LEAST;
+		literal = *pattern == '%';
 		if (*pattern != '%') {
-			good = peek(&c) == *pattern++;
+			const char byte = peek(&c);
+
+			good = byte == *pattern
+			       || (!wrong && frag_is_letter(byte) && frag_is_letter(*pattern));
+			wrong |= byte != *pattern++;
 			c.at += good;
 		} else if (pattern[1] == '[') {
 			optional = true;

@@ -85,7 +85,7 @@ struct frag_form {
 
 /* Those with a function first; ended by one without words. */
 extern const struct frag_form frag_forms[];
-#define FRAG_FORM_WORDS_MAX 72
+#define FRAG_FORM_WORDS_MAX 128
 
 /*
  * Reads the form whose words are at `at`: tries it, and the rows of the same words behind it. NULL:

@@ -4,9 +4,11 @@
  */
 #include "messages/message.h"
 
+#include "messages/speakers.h"
+
 #include <stddef.h>
 
-#define REFUSED_SPARE ((int64_t)2 << 20)        /* a device rounds a request up to that */
+#define MIB ((int64_t)1 << 20)
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -23,15 +25,31 @@ static int64_t message_verdict_within(int64_t value, int64_t low, int64_t high)
 	return most(low, least(value, high));
 }
 
+int64_t frag_segment_of(int64_t asked, bool segments)
+{
+	if (!segments)
+		return asked;
+	return asked <= MIB ? 2 * MIB
+	       : asked < 10 * MIB ? 20 * MIB : (asked + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+}
+
+/* The smallest request whose segment exceeds the free bytes. */
+static int64_t message_verdict_unserved(int64_t free, bool segments)
+{
+	if (!segments)
+		return free + 1;
+	return free < 2 * MIB ? 0 : free < 20 * MIB ? MIB + 1 : free / (2 * MIB) * (2 * MIB) + 1;
+}
+
 /* Percentages are compared a hundredfold, in integers: 2^53 of them fit. */
-enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL])
+enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL], bool segments)
 {
 	const int64_t asked = at[FRAG_AT_ASKED], total = at[FRAG_AT_TOTAL], free = at[FRAG_AT_FREE];
 	const int64_t room = free + at[FRAG_AT_UNALLOCATED];
 	const int64_t outside = total - room - at[FRAG_AT_ALLOCATED];
 	const struct frag_oom_facts facts = {
 		.need = asked, .live = total - room, .usable = total,
-		.retry_succeeds = asked + REFUSED_SPARE <= free,
+		.retry_succeeds = frag_segment_of(asked, segments) <= free,
 	};
 	const enum frag_oom_cause cause = frag_oom_cause_of(&facts);
 
@@ -75,10 +93,10 @@ static void try_at(struct search *s, int64_t asked, int64_t total, int64_t free,
 		at[FRAG_AT_ALLOCATED],
 		most(r->low[FRAG_AT_ALLOCATED], r->least_reserved - at[FRAG_AT_UNALLOCATED]),
 		least(r->high[FRAG_AT_ALLOCATED], r->most_reserved - at[FRAG_AT_UNALLOCATED]));
-	s->found |= 1U << frag_shortage_of(at);
+	s->found |= 1U << frag_shortage_of(at, r->segments);
 }
 
-/* asked > total; and asked + 2 MiB <= free, which the total must not forbid. */
+/* asked > total; and a segment of it <= free, which the total must not forbid. */
 static void try_over_and_refused(struct search *s)
 {
 	const int64_t *low = s->r->low, *high = s->r->high;
@@ -87,6 +105,9 @@ static void try_over_and_refused(struct search *s)
 	       low[FRAG_AT_ALLOCATED], s->low_unallocated);
 	try_at(s, low[FRAG_AT_ASKED], high[FRAG_AT_TOTAL], high[FRAG_AT_FREE],
 	       low[FRAG_AT_ALLOCATED], s->low_unallocated);
+	/* its segment is smaller than that of a little less */
+	try_at(s, 10 * MIB, high[FRAG_AT_TOTAL], high[FRAG_AT_FREE], low[FRAG_AT_ALLOCATED],
+	       s->low_unallocated);
 }
 
 /*
@@ -157,15 +178,20 @@ static void try_capacity_alone(struct search *s)
 	}
 }
 
+/* Requests from 10 MiB on have their own smallest one: a smaller one may need a larger segment. */
+static int64_t message_verdict_large_unserved(int64_t free)
+{
+	return most(10 * MIB, free / (2 * MIB) * (2 * MIB) + 1);
+}
+
 /* The allocated bytes do not matter: the largest total, and the fewest bytes that the request
  * needs. */
-static void try_tight(struct search *s)
+static void try_tight(struct search *s, int64_t unserved)
 {
 	const int64_t *low = s->r->low, *high = s->r->high;
 	const int64_t total = high[FRAG_AT_TOTAL], left = (5 * total - 1) / 100;
 	const int64_t asked = most(low[FRAG_AT_ASKED],
-				   most(low[FRAG_AT_FREE] - REFUSED_SPARE + 1,
-					low[FRAG_AT_FREE] + s->low_unallocated - left));
+				   most(unserved, low[FRAG_AT_FREE] + s->low_unallocated - left));
 	const int64_t free = message_verdict_within(asked - s->high_unallocated, low[FRAG_AT_FREE],
 						    high[FRAG_AT_FREE]);
 
@@ -174,14 +200,13 @@ static void try_tight(struct search *s)
 }
 
 /* The most bytes that a device without that much free memory can have. */
-static void try_fragmentation(struct search *s)
+static void try_fragmentation(struct search *s, int64_t unserved)
 {
 	const int64_t *low = s->r->low, *high = s->r->high;
-	const int64_t asked = message_verdict_within(low[FRAG_AT_FREE] - REFUSED_SPARE + 1,
-						     low[FRAG_AT_ASKED], high[FRAG_AT_ASKED]);
+	const int64_t asked = message_verdict_within(unserved, low[FRAG_AT_ASKED], high[FRAG_AT_ASKED]);
 
 	try_at(s, asked, most(low[FRAG_AT_TOTAL], asked),
-	       least(high[FRAG_AT_FREE], asked + REFUSED_SPARE - 1), low[FRAG_AT_ALLOCATED],
+	       least(high[FRAG_AT_FREE], frag_segment_of(asked, s->r->segments) - 1), low[FRAG_AT_ALLOCATED],
 	       s->high_unallocated);
 }
 
@@ -199,8 +224,12 @@ uint32_t frag_shortages_of(const struct frag_shortage_ranges *r)
 	try_outside(&s);
 	try_capacity_beside(&s);
 	try_capacity_alone(&s);
-	try_tight(&s);
-	try_fragmentation(&s);
+	try_tight(&s, message_verdict_unserved(r->low[FRAG_AT_FREE], r->segments));
+	try_fragmentation(&s, message_verdict_unserved(r->low[FRAG_AT_FREE], r->segments));
+	if (r->segments) {
+		try_tight(&s, message_verdict_large_unserved(r->low[FRAG_AT_FREE]));
+		try_fragmentation(&s, message_verdict_large_unserved(r->low[FRAG_AT_FREE]));
+	}
 	return s.found;
 }
 
@@ -372,18 +401,19 @@ static void judge_budget(struct frag_message *m)
 
 	settle_budget(m);
 	error = need->error + room->error;
-	m->possible = 1U << FRAG_SHORT_REFUSED | over;
-	m->verdict = FRAG_SHORT_UNKNOWN;
+	m->possible = over;
+	/* by the message its limit is exceeded; the values show whether the device is */
+	m->verdict = m->wording == FRAG_WORDING_VLLM_CACHE ? FRAG_SHORT_UNKNOWN : FRAG_SHORT_LIMIT;
 	if (!need->there || !room->there)
 		return;
 	if (need->bytes <= room->bytes)
-		m->verdict = FRAG_SHORT_REFUSED;
+		m->verdict = FRAG_SHORT_LIMIT;
 	else if (!starts || (m->total.there && need->bytes > m->total.bytes))
 		m->verdict = FRAG_SHORT_CAPACITY;
 	else if (m->total.there)
 		m->verdict = FRAG_SHORT_OUTSIDE;
 	if (need->bytes + error < room->bytes)
-		m->possible = 1U << FRAG_SHORT_REFUSED;
+		m->possible = 1U << FRAG_SHORT_LIMIT;
 	else if (need->bytes > room->bytes + error)
 		m->possible = over;
 }
@@ -426,14 +456,14 @@ static void set_ranges(struct frag_shortage_ranges *r, const struct frag_message
 		r->most_reserved = (int64_t)(m->reserved.bytes + m->reserved.error);
 }
 
-/* Memory outside the process, or the allocator if no value is the process's, above 10 %. */
+/* Memory outside the process, or the allocator if no value is the process's, above one half. */
 static bool is_held_outside(const struct frag_message *m)
 {
 	const struct frag_message_value *process = &m->said[FRAG_SAID_PROCESS];
 	const struct frag_message_value outside =
 		process->there ? difference(m->total, sum(m->free, *process)) : m->outside;
 
-	return 10 * outside.bytes > m->total.bytes;
+	return 2 * outside.bytes > m->total.bytes;
 }
 
 /* Does the request exceed a limit that the program has set itself, as far as the digits go? */
@@ -445,7 +475,49 @@ static bool is_over_limit(const struct frag_message *m)
 	if (frag_message_is_budget(m))
 		return true;
 	return allowed->there && allowed->bytes < m->total.bytes
+	       && (!m->free.there || m->free.bytes >= m->said[FRAG_SAID_ASKED].bytes)
 	       && held + m->said[FRAG_SAID_ASKED].bytes + 3 * m->precision > allowed->bytes;
+}
+
+/* Values of one moment that cannot hold together, by more than their printed digits. */
+static bool is_contradiction(const struct frag_message *m)
+{
+	const struct frag_message_value *said = m->said, *total = &said[FRAG_SAID_TOTAL];
+	const struct frag_message_value held = sum(said[FRAG_SAID_ALLOCATED], said[FRAG_SAID_OUTSIDE]);
+
+	if (m->wording > FRAG_WORDING_MPS || !total->there)
+		return false;
+	for (int i = FRAG_SAID_FREE; i <= FRAG_SAID_ALLOCATED; i++)
+		if (said[i].there && said[i].bytes > total->bytes + total->error + said[i].error)
+			return true;
+	return held.there && held.bytes > total->bytes + total->error + held.error;
+}
+
+/* A verdict that needs no search. */
+static bool judge_at_once(struct frag_message *m)
+{
+	const struct frag_speaker *speaker = &frag_speakers[m->wording];
+
+	if (m->unread & (1U << FRAG_SAID_ASKED | 1U << FRAG_SAID_TOTAL | 1U << FRAG_SAID_FREE
+			 | 1U << FRAG_SAID_ALLOCATED | 1U << FRAG_SAID_UNALLOCATED
+			 | 1U << FRAG_SAID_ALLOWED))
+		m->verdict = FRAG_SHORT_UNKNOWN;
+	else if (is_contradiction(m))
+		m->verdict = FRAG_SHORT_CONTRADICTION;
+	else if (speaker->decided)
+		m->verdict = speaker->verdict;
+	else if (m->wording == FRAG_WORDING_VLLM_START || (m->over_limit && !frag_message_is_budget(m)))
+		m->verdict = FRAG_SHORT_LIMIT;
+	else if (m->wording == FRAG_WORDING_TENSORRT && !m->said[FRAG_SAID_ASKED].there && m->total.there
+		 && m->said[FRAG_SAID_FREE].there && 20 * m->said[FRAG_SAID_FREE].bytes < m->total.bytes)
+		m->verdict = FRAG_SHORT_CAPACITY;
+	else if (m->said[FRAG_SAID_CONTIGUOUS].there && m->free.there
+		 && m->free.bytes >= m->said[FRAG_SAID_ASKED].bytes)
+		m->verdict = FRAG_SHORT_FRAGMENTATION;
+	else
+		return false;
+	m->possible = m->verdict == FRAG_SHORT_UNKNOWN ? (1U << FRAG_SHORTAGES) - 1 : 1U << m->verdict;
+	return true;
 }
 
 /* With a missing value, a verdict is still given if only one is possible. */
@@ -455,8 +527,12 @@ void frag_message_judge(struct frag_message *m)
 
 	derived_values_settle(m);
 	m->over_limit = is_over_limit(m);
+	if (judge_at_once(m))
+		return;
 	if (frag_message_is_budget(m)) {
 		judge_budget(m);
+		if (m->verdict != FRAG_SHORT_UNKNOWN)
+			m->possible |= 1U << m->verdict;
 		return;
 	}
 	if (!m->said[FRAG_SAID_ASKED].there) {
@@ -465,6 +541,7 @@ void frag_message_judge(struct frag_message *m)
 		return;
 	}
 	set_ranges(&r, m);
+	r.segments = m->wording <= FRAG_WORDING_SENTENCES;
 	m->possible = frag_shortages_of(&r);
 	if (m->total.there && m->free.there && m->allocated.there && m->unallocated.there) {
 		const int64_t at[FRAG_AT_ALL] = {
@@ -473,7 +550,10 @@ void frag_message_judge(struct frag_message *m)
 			(int64_t)m->unallocated.bytes,
 		};
 
-		m->verdict = frag_shortage_of(at);
+		m->verdict = frag_shortage_of(at, r.segments);
+		/* without its unallocated bytes, what is outside is not known */
+		if (m->wording == FRAG_WORDING_ASYNC && m->verdict == FRAG_SHORT_OUTSIDE)
+			m->verdict = FRAG_SHORT_CAPACITY;
 		m->possible |= 1U << m->verdict;
 		if (m->verdict > FRAG_SHORT_OUTSIDE && is_held_outside(m)) {
 			m->verdict = FRAG_SHORT_OUTSIDE;
@@ -489,55 +569,38 @@ void frag_message_judge(struct frag_message *m)
 
 const enum frag_oom_cause frag_shortage_causes[] = {
 	[FRAG_SHORT_OVER_DEVICE] = FRAG_CAUSE_TOO_LARGE,
-	[FRAG_SHORT_REFUSED] = FRAG_CAUSE_TRANSIENT,
+	[FRAG_SHORT_REFUSED] = FRAG_CAUSE_REFUSED,
 	[FRAG_SHORT_OUTSIDE] = FRAG_CAUSE_OUTSIDE,
 	[FRAG_SHORT_CAPACITY] = FRAG_CAUSE_CAPACITY,
 	[FRAG_SHORT_TIGHT] = FRAG_CAUSE_FRAGMENTATION,
 	[FRAG_SHORT_FRAGMENTATION] = FRAG_CAUSE_FRAGMENTATION,
 	[FRAG_SHORT_UNKNOWN] = FRAG_CAUSE_UNKNOWN,
+	[FRAG_SHORT_CONTRADICTION] = FRAG_CAUSE_CONTRADICTION,
+	[FRAG_SHORT_LIMIT] = FRAG_CAUSE_LIMIT,
+	[FRAG_SHORT_NOT_DEVICE_MEMORY] = FRAG_CAUSE_NOT_DEVICE_MEMORY,
 };
 
 enum frag_oom_cause frag_message_cause(const struct frag_message *m)
 {
-	return m->verdict == FRAG_SHORT_REFUSED && m->over_limit
-		       ? FRAG_CAUSE_LIMIT : frag_shortage_causes[m->verdict];
+	return frag_shortage_causes[m->verdict];
 }
 
-enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,
-					  enum frag_oom_verdict verdict)
-{
-	return verdict == FRAG_SHORT_REFUSED && frag_message_is_budget(m)
-		       ? FRAG_CAUSE_LIMIT : frag_shortage_causes[verdict];
-}
+const char *const frag_missing_names[] = { "asked", "total", "free", "allocated", "reserved", NULL };
 
 void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1])
 {
 	const bool budget = frag_message_is_budget(m);
-	const struct {
-		const char *name;
-		bool there;
-	} values[] = {
-		{ "asked", m->said[FRAG_SAID_ASKED].there || m->wording == FRAG_WORDING_VLLM_CACHE
-			   || m->wording == FRAG_WORDING_SGLANG },
-		{ "total", m->total.there },
-		{ "free", budget || m->free.there },
-		{ "allocated", budget ? m->need.there : m->allocated.there },
-		{ "reserved", budget || m->unallocated.there },
+	/* by frag_missing_names */
+	const bool there[FRAG_MISSING_MAX] = {
+		m->said[FRAG_SAID_ASKED].there || m->wording == FRAG_WORDING_VLLM_CACHE
+			|| m->wording == FRAG_WORDING_SGLANG,
+		m->total.there, budget || m->free.there,
+		budget ? m->need.there : m->allocated.there, budget || m->unallocated.there,
 	};
 	int count = 0;
 
 	for (int i = 0; m->verdict == FRAG_SHORT_UNKNOWN && i < FRAG_MISSING_MAX; i++)
-		if (!values[i].there)
-			names[count++] = values[i].name;
+		if (!there[i])
+			names[count++] = frag_missing_names[i];
 	names[count] = NULL;
-}
-
-const char *frag_part_name(int part)
-{
-	static const char *const names[FRAG_MESSAGE_PARTS] = {
-		"parameters", "activations", "graphs", "kv_cache", "temporaries", "constants",
-		"outputs", "program",
-	};
-
-	return names[part];
 }

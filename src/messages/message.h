@@ -38,14 +38,33 @@ enum frag_wording {
 	FRAG_WORDING_TENSORRT,  /* "Requested amount of GPU memory (... bytes) could not be ..." */
 	FRAG_WORDING_SUMMARY,   /* torch.cuda.memory_summary() */
 	FRAG_WORDING_STATS,     /* torch.cuda.memory_stats() */
+	/* they have a request at most: speakers.c has their meaning */
+	FRAG_WORDING_OVERFLOW,  /* "Tried to allocate more than 1EB memory." */
+	FRAG_WORDING_COMFYUI,   /* "torch.OutOfMemoryError: Allocation on device" */
+	FRAG_WORDING_NVML,      /* "NVML_SUCCESS == r INTERNAL ASSERT FAILED" */
+	FRAG_WORDING_NCCL,      /* "NCCL WARN Failed to CUDA calloc 6291456 bytes" */
+	FRAG_WORDING_VMM,       /* "CUDA Error: out of memory at .../cumem_allocator.cpp" */
+	FRAG_WORDING_CUBLAS,    /* "CUBLAS_STATUS_ALLOC_FAILED" */
+	FRAG_WORDING_CUDNN,     /* "Unable to find a valid cuDNN algorithm to run convolution" */
+	FRAG_WORDING_SHARED,    /* "out of resource: shared memory, Required: 163840" */
+	FRAG_WORDING_PINNED,    /* "failed to allocate 1900.00 MiB of pinned memory" */
+	FRAG_WORDING_CPU,       /* "DefaultCPUAllocator: can't allocate memory" */
+	FRAG_WORDING_KILLED,    /* "Out of memory: Killed process" */
+	FRAG_WORDING_SLOTS,     /* SGLang: "alloc_token_slots failed" */
+	FRAG_WORDING_TF_POOL,   /* "failed to allocate 17.79G (19104890880 bytes) from device" */
+	FRAG_WORDING_TPU,       /* "Attempting to allocate 300.11M. ... There are 1.05G free." */
+	FRAG_WORDING_MLX,       /* "[metal::malloc] Attempting to allocate 10 bytes" */
+	FRAG_WORDING_LEVEL_ZERO,        /* "UR_RESULT_ERROR_OUT_OF_RESOURCES" */
+	FRAG_WORDING_VLLM_TOKENS,       /* "max seq len (32768) is larger than ... KV cache (13360)" */
+	FRAG_WORDING_NEURON,    /* "Failed to allocate ... nrt_tensor_allocate" */
+	FRAG_WORDING_HIP,       /* "HIP error: out of memory" */
+	FRAG_WORDING_DRIVER,    /* "CUDA error: out of memory" */
+	FRAG_WORDING_OTHER,     /* "out of memory" */
 	FRAG_WORDINGS
 };
 
-/* As JSON has it; and for people, whose message it is. */
-struct frag_wording_name {
-	const char *name, *text;
-};
-extern const struct frag_wording_name frag_wordings[];
+/* As JSON has it, ended by NULL. */
+extern const char *const frag_wording_names[];
 
 /* A printed value: the true one differs by `error` at most, in either direction. */
 struct frag_message_value {
@@ -53,6 +72,12 @@ struct frag_message_value {
 	bool there;
 	bool negative;          /* less than nothing: -bytes */
 };
+
+/* The parts of what a program needs, as JSON and people have them. */
+#define FRAG_MESSAGE_PARTS(PART)                                                                \
+	PART(PARAMETERS, "parameters") PART(ACTIVATIONS, "activations") PART(GRAPHS, "graphs")  \
+	PART(KV_CACHE, "kv_cache") PART(TEMPORARIES, "temporaries") PART(CONSTANTS, "constants") \
+	PART(OUTPUTS, "outputs") PART(PROGRAM, "program")
 
 enum frag_said {
 	FRAG_SAID_ASKED, FRAG_SAID_TOTAL, FRAG_SAID_FREE, FRAG_SAID_ALLOCATED,
@@ -63,28 +88,29 @@ enum frag_said {
 	FRAG_SAID_TOKENS,       /* the longest request that fits; no bytes */
 	FRAG_SAID_KV_FREE,      /* left for the KV cache, perhaps less than nothing */
 	FRAG_SAID_NONRELEASABLE,
-	/* the parts of what a program needs: FRAG_MESSAGE_PARTS of them */
-	FRAG_SAID_PARAMETERS, FRAG_SAID_ACTIVATIONS, FRAG_SAID_GRAPHS, FRAG_SAID_KV_CACHE,
-	FRAG_SAID_TEMPORARIES, FRAG_SAID_CONSTANTS, FRAG_SAID_OUTPUTS, FRAG_SAID_PROGRAM,
+	FRAG_SAID_CONTIGUOUS,   /* the largest contiguous free bytes */
+	FRAG_SAID_WANTED,       /* tokens of the longest sequence that is to fit */
+#define PART(which, name) FRAG_SAID_##which,
+	FRAG_MESSAGE_PARTS(PART)
+#undef PART
 	FRAG_SAID_ALL
 };
 
-#define FRAG_MESSAGE_PARTS (FRAG_SAID_ALL - FRAG_SAID_PARAMETERS)
-
-/* As JSON and people have it: "parameters", "kv_cache"; part: below FRAG_MESSAGE_PARTS. */
-const char *frag_part_name(int part);
-
 #define FRAG_NO_GPU UINT32_MAX
+#define FRAG_PROCESSES_MAX 4
 
 /* In the order in which they are tried: the first that holds. */
 enum frag_oom_verdict {
 	FRAG_SHORT_OVER_DEVICE, FRAG_SHORT_REFUSED, FRAG_SHORT_OUTSIDE, FRAG_SHORT_CAPACITY,
 	FRAG_SHORT_TIGHT, FRAG_SHORT_FRAGMENTATION,
 	FRAG_SHORT_UNKNOWN,     /* the verdict depends on missing values */
-	FRAG_SHORTAGES = FRAG_SHORT_UNKNOWN
+	FRAG_SHORTAGES = FRAG_SHORT_UNKNOWN,
+	/* without a search among the values that the rounding allows */
+	FRAG_SHORT_CONTRADICTION, FRAG_SHORT_LIMIT, FRAG_SHORT_NOT_DEVICE_MEMORY,
+	FRAG_SHORT_VERDICTS
 };
 
-/* The word for it: a refused request is transient, and nearly full qualifies fragmentation. */
+/* The word for it: nearly full qualifies fragmentation. */
 extern const enum frag_oom_cause frag_shortage_causes[];
 
 /* Free chunks that a dump lists. */
@@ -100,6 +126,16 @@ struct frag_message {
 	struct frag_message_value said[FRAG_SAID_ALL];
 	struct frag_free_chunks chunks;
 	const char *pool;               /* RMM's memory resource, static; NULL: none is named */
+	uint32_t rank;                  /* that the line names; or FRAG_NO_GPU */
+	uint32_t unread;                /* a bit for each value whose words have no number */
+	bool enabled;                   /* by its text expandable_segments is enabled */
+	bool named;                     /* it names its accelerator */
+	bool cuda_variable;             /* it advises PYTORCH_CUDA_ALLOC_CONF */
+	uint8_t phase;                  /* enum frag_phase */
+	uint8_t process_count;          /* of the processes that it names, as far as there is space */
+	struct {
+		uint64_t id, bytes;
+	} processes[FRAG_PROCESSES_MAX];
 	/* set by frag_message_judge() */
 	struct frag_message_value total, free, allocated, unallocated, reserved, outside;
 	struct frag_message_value need; /* of a budget: what must fit it */
@@ -126,13 +162,11 @@ static inline bool frag_message_is_budget(const struct frag_message *m)
 	       || m->wording == FRAG_WORDING_SGLANG;
 }
 
-/* The word for one of its possible verdicts. */
-enum frag_oom_cause frag_message_cause_of(const struct frag_message *m,
-					  enum frag_oom_verdict verdict);
-
 #define FRAG_MISSING_MAX 5
 
-/* The names of the values that an unknown verdict lacks, ended by NULL. */
+/* The names of the values that a verdict requires, and of those that an unknown one lacks; NULL ends
+ * both. */
+extern const char *const frag_missing_names[];
 void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1]);
 
 /* The word for its verdict, after frag_message_judge(). */
@@ -147,8 +181,11 @@ enum {
 struct frag_shortage_ranges {
 	int64_t low[FRAG_AT_ALL], high[FRAG_AT_ALL];
 	int64_t least_reserved, most_reserved;  /* of allocated + unallocated */
+	bool segments;                  /* PyTorch's: see frag_segment_of() */
 };
 
-enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL]);
+/* What the allocator asks the device for: PyTorch for segments, others for the request. */
+int64_t frag_segment_of(int64_t asked, bool segments);
+enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL], bool segments);
 /* A bit for each that some point within the ranges has. */
 uint32_t frag_shortages_of(const struct frag_shortage_ranges *r);

@@ -59,11 +59,11 @@ const struct frag_metric *frag_metric_find(const char *name, size_t length)
 	return NULL;
 }
 
+const char *const frag_run_status_words[] = { "fits", "oom", "interrupted", "error", NULL };
+
 const char *frag_run_status_name(enum frag_run_status status)
 {
-	static const char *const names[] = { "fits", "oom", "interrupted", "error" };
-
-	return names[status];
+	return frag_run_status_words[status];
 }
 
 /* Replaces a borrowed text by a copy. */
@@ -162,19 +162,19 @@ static bool group_value(const struct frag_result *r, const char *path, double *v
 		*value = (double)r->group.name;                               \
 		return true;                                                  \
 	}
-#define X(name) VALUE(counts, name, true)
+#define X(name, ...) VALUE(counts, name, true)
 	FRAG_COUNTS(X)
 #undef X
 #define X(name) VALUE(prediction, name, r->prediction.there)
 	FRAG_PREDICTION(X)
 #undef X
-#define X(name) VALUE(modelled, name, r->modelled.there)
+#define X(name, ...) VALUE(modelled, name, r->modelled.there)
 	FRAG_MODELLED(X)
 #undef X
-#define X(name) VALUE(compaction, name, r->compaction.there)
+#define X(name, ...) VALUE(compaction, name, r->compaction.there)
 	FRAG_COMPACTION(X)
 #undef X
-#define X(name) VALUE(planned, name, r->planned.there)
+#define X(name, ...) VALUE(planned, name, r->planned.there)
 	FRAG_PLANNED(X)
 #undef X
 #undef VALUE

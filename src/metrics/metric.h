@@ -41,6 +41,9 @@ static inline bool is_known(const struct frag_metrics *m, const struct frag_metr
 	       && !(m->unread & frag_metric_bit(metric));
 }
 
+/* By enum frag_run_status, ended by NULL. */
+extern const char *const frag_run_status_words[];
+
 /* Whatever its unit, as a number. */
 double frag_metric_number(const struct frag_metrics *m, const struct frag_metric *metric);
 

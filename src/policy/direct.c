@@ -34,7 +34,7 @@ static int direct_free(struct frag_policy *p, frag_block b)
 const struct frag_policy_ops frag_policy_direct = {
 	.name = "direct",
 	.summary = "every request is its own segment, released when it is freed",
-	.index = &frag_index_size,
+	.order = FRAG_ORDER_SIZE,
 	.alloc = direct_alloc,
 	.free = direct_free,
 	.seek = direct_seek,

@@ -81,6 +81,19 @@ const char *frag_unknown_order(const struct frag_choice *choice)
 		       ? "order of new segments" : NULL;
 }
 
+#define USUAL_RELEASE 8         /* an unknown one is taken to accept the settings of 2.8 */
+
+uint32_t frag_oldest_release(const struct frag_choice *choice)
+{
+	const uint32_t minor = (uint32_t)choice->param[VERSION];
+
+	if (choice->ops != &frag_policy_pytorch)
+		return NEWEST_VERSION;
+	if (choice->oldest)
+		return choice->oldest;
+	return strstr(choice->text, "version=") || minor < USUAL_RELEASE ? minor : USUAL_RELEASE;
+}
+
 /*
  * "2.8", or a range, whose newest release has the rules; a label begins with either. Only the rules
  * of a release that is known are exact, and only where the log does not contradict them.

@@ -26,5 +26,11 @@ const struct frag_device_words *frag_device_words(enum frag_accelerator device);
 /* Does the allocator of the choice's device have all of these settings, and together? */
 bool frag_device_has_settings(const struct frag_choice *choice, const char *conf);
 
+/*
+ * The N of 2.N, the oldest release that a program may run under: as recorded or given, else that of
+ * settings which all programs are taken to have.
+ */
+uint32_t frag_oldest_release(const struct frag_choice *choice);
+
 /* What decides between equal blocks, where it is in no trace; NULL: nothing does. */
 const char *frag_unknown_order(const struct frag_choice *choice);

@@ -287,7 +287,7 @@ static int plan_seek(struct frag_policy *p, const struct frag_request *rq, struc
 static const struct frag_param_spec plan_params[] = {
 	[FILE_KEY] = {
 		.name = "file", .type = FRAG_PARAM_FILE, .load = plan_load,
-		.help = "what fragsim plan -o has written; without one it is bestfit",
+		.help = "what fragsim plan --plan has written; without one it is bestfit",
 	},
 	[PERIOD] = {
 		.name = "period", .type = FRAG_PARAM_NAME,
@@ -307,7 +307,7 @@ const struct frag_policy_ops frag_policy_plan = {
 	.name = "plan",
 	.summary = "each request where a plan has put it, else bestfit",
 	.params = plan_params,
-	.index = &frag_index_key,
+	.order = FRAG_ORDER_KEY,
 	.key = plan_key,
 	.state_size = sizeof(struct following),
 	.init = plan_init,

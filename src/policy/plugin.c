@@ -118,20 +118,6 @@ static int check_fit(const char *path, const struct frag_plugin *said, struct fr
 	return 0;
 }
 
-/* The index of ours that a plug-in's stands for; NULL: none. */
-static const struct frag_index_ops *index_of(const struct frag_policy_ops *ops)
-{
-	const struct { const char *name; } *index = (const void *)ops->index;
-
-	if (index && index->name && strcmp(index->name, "size") == 0)
-		return &frag_index_size;
-	if (index && index->name && strcmp(index->name, "address") == 0)
-		return &frag_index_address;
-	if (index && index->name && strcmp(index->name, "key") == 0)
-		return &frag_index_key;
-	return NULL;
-}
-
 static int check_table(const char *path, const struct frag_policy_ops *ops,
 		       struct frag_error *err)
 {
@@ -157,7 +143,7 @@ static bool exported_defines(const char *symbol)
 		FRAG_HOST_CALLS(X, V)
 #undef X
 #undef V
-		"frag_fail", "frag_index_address", "frag_index_key", "frag_index_size",
+		"frag_fail",
 	};
 	size_t length = strcspn(symbol, " ,");
 
@@ -205,7 +191,6 @@ static int plugin_enter(const char *path, void *handle, const struct frag_policy
 		return frag_fail_nomem(err);
 	p->handle = handle;
 	p->ops = *said->ops;
-	p->ops.index = index_of(said->ops);
 	rc = check_table(path, &p->ops, err);
 	if (rc) {
 		free(p);

@@ -96,12 +96,14 @@ int frag_policy_check(const struct frag_policy_ops *ops, struct frag_error *err)
 		return frag_fail(err, FRAG_EPOLICY,
 				 "policy %s: restore_segment and restore_block go together",
 				 ops->name);
-	if (!ops->summary || !ops->index || !ops->alloc || !ops->free)
+	if (!ops->summary || !ops->alloc || !ops->free)
 		return frag_fail(err, FRAG_EPOLICY,
-				 "policy %s: summary, index, alloc and free are required",
-				 ops->name);
-	if (!ops->key != (ops->index != &frag_index_key))
-		return frag_fail(err, FRAG_EPOLICY, "policy %s: key and frag_index_key go together",
+				 "policy %s: summary, alloc and free are required", ops->name);
+	if ((unsigned)ops->order > FRAG_ORDER_KEY)
+		return frag_fail(err, FRAG_EPOLICY, "policy %s: order %u is none",
+				 ops->name, (unsigned)ops->order);
+	if (!ops->key != (ops->order != FRAG_ORDER_KEY))
+		return frag_fail(err, FRAG_EPOLICY, "policy %s: key and FRAG_ORDER_KEY go together",
 				 ops->name);
 	if (frag_param_count(ops) > FRAG_PARAMS_MAX)
 		return frag_fail(err, FRAG_EPOLICY, "policy %s: more than %d parameters",

@@ -20,7 +20,8 @@ bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure
 	frag_heap_capacity_range(p->heap, &min_capacity, &end_capacity);
 	if (min_capacity && min_capacity < ENDLESS && figure(p, min_capacity, page) >= bytes)
 		return true;
-	if (end_capacity <= ENDLESS && figure(p, end_capacity - 1, page) < bytes)
+	/* an unlimited device that is pinned has the bounds 0 and 1, which are no total */
+	if (end_capacity > 1 && end_capacity <= ENDLESS && figure(p, end_capacity - 1, page) < bytes)
 		return false;
 	if (figure(p, high, page) < bytes)
 		return false;   /* for no total there is */

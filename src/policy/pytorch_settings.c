@@ -377,7 +377,7 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 				 " is a key of the policy: pytorch:version=2.8");
 	return frag_fail(err, FRAG_EUSAGE, "PyTorch has no setting \"%.*s\";%s", shown, key,
 			 near.best ? frag_near_hint(&near, "", hint)
-			 : " fragsim policies lists those that have an effect here");
+			 : " fragsim list policies lists those that have an effect here");
 }
 
 static int set_backend(const char *value, size_t length, struct frag_error *err)

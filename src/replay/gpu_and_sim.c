@@ -55,7 +55,7 @@ const struct frag_policy_ops frag_replay_pool = {
 	.name = "cuda-async",
 	.summary = "the driver's own pool, cudaMallocAsync",
 	.params = params,
-	.index = &frag_index_size,
+	.order = FRAG_ORDER_SIZE,
 	.alloc = pool_alloc,
 	.free = pool_free,
 };

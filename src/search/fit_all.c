@@ -552,7 +552,7 @@ static int check_one_device(const struct frag_fits *f, struct frag_error *err)
 
 		if (info->device_count > 1)
 			return frag_fail(err, FRAG_EUSAGE, "--together: %s has %u devices, and is"
-					 " to have one; fragsim slice --device selects it",
+					 " to have one; fragsim trace slice --device selects it",
 					 frag_input_name(info->path), info->device_count);
 		if (d->granularity != first->granularity || d->other != first->other
 		    || d->small_max != first->small_max)

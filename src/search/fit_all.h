@@ -33,6 +33,7 @@ struct frag_fits {
 	uint32_t source_count, choice_count;
 	struct frag_fit_bounds bounds;
 	uint64_t headroom_total;            /* of frag_fit_headroom(); 0: not computed */
+	uint64_t device_total;          /* of the device that the answer is about; 0: none */
 	bool unlimited;                 /* a run without a limit of each too, with its peaks */
 	bool separate;                  /* skip the capacities that fit all sources */
 	/*

@@ -388,16 +388,22 @@ struct intervals {
 	uint32_t count;
 };
 
-/* All traces on one capacity: one that fails decides, and the next that could differ. */
-static int judge_all(void *ctx, uint64_t total, struct frag_fit_verdict *v,
-		     struct frag_error *err)
+/* A capacity of the first device, as that of another one; and back, where UINT64_MAX has no end. */
+static uint64_t shifted(uint64_t capacity, int64_t offset)
 {
-	const struct intervals *intervals = ctx;
+	if (capacity == NONE)
+		return NONE;
+	return offset < 0 && capacity < (uint64_t)-offset ? 0 : capacity + (uint64_t)offset;
+}
 
+int frag_fit_judge_at(struct frag_fit_intervals *const *intervals, uint32_t count, uint64_t total,
+		      struct frag_fit_verdict *v, struct frag_error *err)
+{
 	*v = (struct frag_fit_verdict){ .fits = true, .end_capacity = NONE };
-	for (uint32_t i = 0; i < intervals->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
+		const int64_t offset = intervals[i]->offset;
 		const struct frag_interval *here;
-		int rc = frag_fit_intervals_at(intervals->of[i], total, &here, err);
+		int rc = frag_fit_intervals_at(intervals[i], shifted(total, offset), &here, err);
 
 		if (rc)
 			return rc;
@@ -405,13 +411,22 @@ static int judge_all(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 		/* a limit of the program's own refuses before the device is called */
 		v->refused = v->refused || here->outcome.refused || here->outcome.retries
 			     || !here->outcome.fits;
-		v->min_capacity = frag_max(v->min_capacity, here->min_capacity);
-		v->end_capacity = frag_min(v->end_capacity, here->end_capacity);
+		v->min_capacity = frag_max(v->min_capacity, shifted(here->min_capacity, -offset));
+		v->end_capacity = frag_min(v->end_capacity, shifted(here->end_capacity, -offset));
 		if (!i)
 			v->outcome = here->outcome;
 		frag_attempt_max(&v->outcome, &here->outcome);
 	}
 	return 0;
+}
+
+/* All traces on one capacity, and the next that could differ. */
+static int judge_all(void *ctx, uint64_t total, struct frag_fit_verdict *v,
+		     struct frag_error *err)
+{
+	const struct intervals *intervals = ctx;
+
+	return frag_fit_judge_at(intervals->of, intervals->count, total, v, err);
 }
 
 static int begin_failing(struct frag_fit *fit, uint64_t from, struct frag_error *err)

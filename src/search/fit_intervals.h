@@ -106,6 +106,8 @@ struct frag_fit_intervals {
 	uint64_t runs;                  /* that were simulated */
 	struct frag_checkpoints checkpoints;    /* of the last one */
 	char *why;                      /* of the first run whose policy failed; NULL: none; owned */
+	int64_t offset;                 /* of several at once: bytes of its device beyond those of
+					 * the first one's */
 };
 
 /* A trace: what it is simulated from. All borrowed. */
@@ -206,6 +208,10 @@ struct frag_fit_verdict {
 };
 typedef int frag_fit_judge(void *ctx, uint64_t total, struct frag_fit_verdict *v,
 			   struct frag_error *err);
+
+/* The verdict of simulations, one a trace or device: one that fails decides. */
+int frag_fit_judge_at(struct frag_fit_intervals *const *intervals, uint32_t count, uint64_t total,
+		      struct frag_fit_verdict *v, struct frag_error *err);
 
 /*
  * Examines every interval upwards from the lower bound, on the lattice of a case, as judge says.

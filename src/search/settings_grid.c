@@ -9,7 +9,7 @@
 #include "base/array_grow.h"
 #include "policy/choice.h"
 
-const char *const frag_grid_words[] = { "pytorch", "short", NULL };
+const char *const frag_grid_words[] = { "short", "all", NULL };
 
 /* MiB; 0: the default. Segments are never larger than what may be split. */
 static const uint32_t splits[] = { 0, 20, 32, 64, 128, 256, 512 };
@@ -22,14 +22,12 @@ static const char *const collecting[] = { "0.6", "0.8" };
 static const uint32_t collecting_splits[] = { 0, 20, 64, 256 };
 
 const char *const frag_grid_short[] = {
-	"expandable_segments:True,max_split_size_mb:512",
-	"max_split_size_mb:32,large_segment_size_mb:32",
-	"expandable_segments:True,roundup_power2_divisions:16",
-	"max_split_size_mb:64,large_segment_size_mb:32",
 	"expandable_segments:True",
-	"garbage_collection_threshold:0.6,max_split_size_mb:20,per_process_memory_fraction:0.99",
-	"expandable_segments:True,max_split_size_mb:256,large_segment_size_mb:32",
-	"max_split_size_mb:64,large_segment_size_mb:64",
+	"max_split_size_mb:64,large_segment_size_mb:32",
+	"expandable_segments:True,large_segment_size_mb:32",
+	"expandable_segments:True,roundup_power2_divisions:16",
+	"max_split_size_mb:32,roundup_power2_divisions:8",
+	"garbage_collection_threshold:0.6,max_split_size_mb:64,per_process_memory_fraction:0.99",
 	"", NULL,
 };
 
@@ -132,51 +130,27 @@ void frag_grid_fini(struct frag_grid *g)
 	*g = (struct frag_grid){ .count = 0 };
 }
 
-const char *const frag_fixes[FRAG_FIXES] = {
-	"expandable_segments:True",
-	"max_split_size_mb:512",
-	"max_split_size_mb:256",
-	"max_split_size_mb:128",
-	"max_split_size_mb:64",
-	"roundup_power2_divisions:8",
-};
-
 static bool is_named(const char *name)
 {
-	return strcmp(name, "default") == 0 || strcmp(name, frag_grid_words[0]) == 0
-	       || strcmp(name, frag_grid_words[1]) == 0;
+	return strcmp(name, frag_grid_words[0]) == 0 || strcmp(name, frag_grid_words[1]) == 0;
 }
-
-/* The choices of a grid, while they are collected. */
-struct grid_choices {
-	struct frag_choice **list;
-	uint32_t *count, *capacity;
-	const char *name;
-};
 
 #define LINES_MAX 10000         /* of a grid's file */
 
-/* A candidate: pytorch with these settings. where: of a line of a file, for a message. */
-static int add_setting(struct grid_choices *g, const char *line, const char *where,
+/* A line of a file that the newest PyTorch takes; where: of it, for a message. */
+static int add_checked(struct frag_grid *g, const char *line, const char *where,
 		       struct frag_error *err)
 {
-	struct frag_choice *choice;
+	struct frag_choice choice;
 	struct frag_error why;
-	int rc;
+	const int rc = frag_choice_parse(&choice, "pytorch", err);
 
-	if (!FRAG_GROW(*g->list, *g->capacity, *g->count))
-		return frag_fail_nomem(err);
-	choice = &(*g->list)[*g->count];
-	rc = frag_choice_parse(choice, "pytorch", err);
-	if (!rc && frag_choice_settings(choice, line, &why))
+	if (!rc && frag_choice_settings(&choice, line, &why))
 		return frag_fail(err, FRAG_EUSAGE, "%s%.900s", where, why.message);
-	rc = rc ? rc : frag_choice_expand_settings(choice, err);
-	for (uint32_t i = 0; i < *g->count && !rc; i++)
-		if ((*g->list)[i].ops == choice->ops
-		    && memcmp((*g->list)[i].param, choice->param, sizeof(choice->param)) == 0)
-			return 0;       /* that one has been there */
-	*g->count += !rc;
-	return rc;
+	if (!rc && strlen(line) >= FRAG_GRID_TEXT)
+		return frag_fail(err, FRAG_EUSAGE, "%smore than %d characters", where,
+				 FRAG_GRID_TEXT - 1);
+	return rc || frag_grid_add(g, line) ? rc : frag_fail_nomem(err);
 }
 
 /* A line without its end, blanks around it and what a # begins. */
@@ -195,53 +169,76 @@ static int no_grid(const char *name, const char *words, struct frag_error *err)
 {
 	if (errno == ENOMEM)
 		return frag_fail_nomem(err);
-	return frag_fail(err, FRAG_EUSAGE, "--grid %.300s:%s %s", name, words, strerror(errno));
+	return frag_fail(err, FRAG_EUSAGE, "--settings %.300s:%s %s", name, words, strerror(errno));
 }
 
 /* A setting a line. */
-static int read_grid(struct grid_choices *g, struct frag_error *err)
+static int read_lines(struct frag_grid *g, const char *name, struct frag_error *err)
 {
-	FILE *f = fopen(g->name, "re");
+	FILE *f = fopen(name, "re");
 	char *line = NULL, where[400];
 	size_t room = 0;
 	uint32_t number = 0;
 	int rc = 0;
 
 	if (!f)
-		return no_grid(g->name, " neither \"short\" nor \"default\", and no file that can be"
-			       " read:", err);
+		return no_grid(name, " neither \"short\" nor \"all\", and no file that can be read:",
+			       err);
 	while (!rc && getline(&line, &room, f) >= 0) {
 		const char *text = trim(line);
 
 		if (++number > LINES_MAX)
-			rc = frag_fail(err, FRAG_EUSAGE, "--grid %.300s: more than %d lines",
-				       g->name, LINES_MAX);
-		snprintf(where, sizeof(where), "--grid %.300s, line %u: ", g->name, number);
+			rc = frag_fail(err, FRAG_EUSAGE, "--settings %.300s: more than %d lines",
+				       name, LINES_MAX);
+		snprintf(where, sizeof(where), "--settings %.300s, line %u: ", name, number);
 		if (!rc && *text)
-			rc = add_setting(g, text, where, err);
+			rc = add_checked(g, text, where, err);
 	}
 	if (!rc && !feof(f))
-		rc = no_grid(g->name, "", err);
+		rc = no_grid(name, "", err);
 	free(line);
 	fclose(f);
+	return rc;
+}
+
+int frag_grid_read(struct frag_grid *g, const char *name, bool *is_file, struct frag_error *err)
+{
+	*g = (struct frag_grid){ .count = 0 };
+	*is_file = !is_named(name);
+	if (*is_file)
+		return read_lines(g, name, err);
+	return frag_grid_init(g, name) ? 0 : frag_fail_nomem(err);
+}
+
+/* A choice of pytorch with these settings, unless there is the same. */
+static int add_choice(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
+		      const char *line, struct frag_error *err)
+{
+	struct frag_choice *choice;
+	int rc;
+
+	if (!FRAG_GROW(*choices, *capacity, *count))
+		return frag_fail_nomem(err);
+	choice = &(*choices)[*count];
+	rc = frag_choice_parse(choice, "pytorch", err);
+	rc = rc ? rc : frag_choice_settings(choice, line, err);
+	rc = rc ? rc : frag_choice_expand_settings(choice, err);
+	for (uint32_t i = 0; i < *count && !rc; i++)
+		if (memcmp((*choices)[i].param, choice->param, sizeof(choice->param)) == 0)
+			return 0;
+	*count += !rc;
 	return rc;
 }
 
 int frag_grid_choices(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
 		      const char *name, bool *is_file, struct frag_error *err)
 {
-	struct grid_choices g = { .list = choices, .count = count, .capacity = capacity,
-				  .name = name };
-	struct frag_grid grid = { .count = 0 };
-	int rc = add_setting(&g, "", "", err);
+	struct frag_grid grid;
+	int rc = frag_grid_read(&grid, name, is_file, err);
 
-	*is_file = !is_named(name);
-	if (!rc && *is_file)
-		rc = read_grid(&g, err);
-	else if (!rc && !frag_grid_init(&grid, name))
-		rc = frag_fail_nomem(err);
+	rc = rc ? rc : add_choice(choices, count, capacity, "", err);
 	for (uint32_t i = 0; i < grid.count && !rc; i++)
-		rc = add_setting(&g, grid.lines[i], "", err);
+		rc = add_choice(choices, count, capacity, grid.lines[i], err);
 	frag_grid_fini(&grid);
 	return rc;
 }

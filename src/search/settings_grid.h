@@ -14,19 +14,15 @@ struct frag_grid {
 	uint32_t count, capacity;
 };
 
-/* The grids by the names that users give them, ended by NULL; "pytorch" is also "default". */
+/* The grids by the names that users give them, ended by NULL. */
 extern const char *const frag_grid_words[];
 
 /* The lines of `short`, ended by NULL. */
 extern const char *const frag_grid_short[];
 
-/* The few settings that are tried in addition to a run, the most successful one first. */
-#define FRAG_FIXES 6
-extern const char *const frag_fixes[FRAG_FIXES];
-
 /*
- * The grid of that name: `default` has all sensible combinations, `short` those nine that came
- * out best on recorded traces; any other name is `default`. False: out of memory. Call fini in
+ * The grid of that name: `all` has all sensible combinations, `short` those few that come
+ * out best on recorded traces, at most 12, the first one the most often; any other name is `all`. False: out of memory. Call fini in
  * each case.
  */
 bool frag_grid_init(struct frag_grid *grid, const char *name);
@@ -35,10 +31,14 @@ bool frag_grid_add(struct frag_grid *grid, const char *line);
 void frag_grid_fini(struct frag_grid *grid);
 
 /*
- * Stores pytorch under each setting of the grid of that name, or of the lines of the file of that
- * name, as choices in an array that grows: the defaults come first, as they win where nothing is
- * better, and each setting is there once. *is_file: no grid has the name. -FRAG_EUSAGE, naming the
- * line of a file; -FRAG_ENOMEM
+ * The grid of that name, or the lines of the file of that name. *is_file: no grid has it. Call fini
+ * in each case. -FRAG_EUSAGE, naming the line of a file that PyTorch refuses; -FRAG_ENOMEM
+ */
+int frag_grid_read(struct frag_grid *grid, const char *name, bool *is_file, struct frag_error *err);
+
+/*
+ * Stores pytorch under each setting of frag_grid_read() as choices in an array that grows: the
+ * defaults come first, as they win where nothing is better, and each setting is there once.
  */
 int frag_grid_choices(struct frag_choice **choices, uint32_t *count, uint32_t *capacity,
 		      const char *name, bool *is_file, struct frag_error *err);

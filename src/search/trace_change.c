@@ -13,7 +13,7 @@
 #include "policy/choice.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
-#include "search/settings_grid.h"
+#include "search/recommend.h"
 
 /*
  * Which requests of two recordings are the same, in the same order.
@@ -699,38 +699,31 @@ static int change_find_first(struct frag_change_found *c, struct frag_error *err
 	return rc;
 }
 
-/* Of the short grid, the settings that reserve least, if that is no more than OLD reserves. */
+/* The recommended setting of NEW, if it reserves no more with it than OLD does. */
 static int change_find_undo(struct frag_change_found *c, struct frag_error *err)
 {
-	uint64_t least = c->old.run->peak.reserved;
-	int rc = 0;
+	const struct frag_fit_source source = {
+		.tape = c->now.tape, .choices = c->now.choice, .devices = c->now.devices,
+	};
+	struct frag_recommendation r = { .sources = &source, .source_count = 1, .job = c->job };
+	const struct frag_result *results;
+	const struct frag_setting_rank *best;
+	struct frag_sim *sim = NULL;
+	int rc = c->reserved > 0 ? frag_recommend(&r, err) : 0;
 
-	for (uint32_t i = 0; frag_grid_short[i] && !rc && c->reserved > 0; i++) {
-		struct frag_choice choice = *c->now.choice;
-		const struct frag_result *results;
-		struct frag_change_peaks peaks;
-		struct frag_error unused;
-		struct frag_sim *sim;
+	best = rc ? NULL : frag_recommended(&r);
+	if (best)
+		rc = change_run_peaks(c, &c->now, best->choices, &sim, &results, err);
+	if (best && !rc) {
+		const struct frag_change_peaks peaks = change_peaks(&results[c->device]);
 
-		if (frag_choice_settings(&choice, frag_grid_short[i], &unused)
-		    || memcmp(choice.param, c->now.choice->param, sizeof(choice.param)) == 0)
-			continue;
-		rc = change_run_peaks(c, &c->now, &choice, &sim, &results, err);
-		if (!rc)
-			peaks = change_peaks(&results[c->device]);
-		frag_sim_del(sim);
-		if (rc == -FRAG_EPOLICY) {
-			rc = 0;
-			continue;
-		}
-		if (rc || !peaks.fits || peaks.reserved > least
-		    || (c->undone && peaks.reserved == least))
-			continue;
-		c->undone = true;
-		c->undo = choice;
-		c->undo_reserved = least = peaks.reserved;
+		c->undone = peaks.fits && peaks.reserved <= c->old.run->peak.reserved;
+		c->undo = *best->choices;
+		c->undo_reserved = peaks.reserved;
 	}
-	return rc;
+	frag_sim_del(sim);
+	frag_recommend_fini(&r);
+	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
 /* Gives the choice those of OLD's settings that the version knows. */

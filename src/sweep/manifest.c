@@ -48,17 +48,15 @@ void frag_manifest_fini(struct frag_manifest *m)
 	*m = (struct frag_manifest){ .runs = 0 };
 }
 
-static const struct frag_json_row count_rows[] = {
-	ROW(manifest_trace, events), ROW(manifest_trace, allocs), ROW(manifest_trace, frees),
-	ROW_END,
-};
-
-static const struct frag_field trace_fields[] = {
-	{ "path", FRAG_TYPE_TEXT, FRAG_AT(manifest_trace, path), "as it was given" },
-	{ "content", FRAG_TYPE_CONTENT, FRAG_AT(manifest_trace, content), "identifies the decoded events" },
+static const struct frag_field count_fields[] = {
 	{ "events", FRAG_TYPE_COUNT, FRAG_AT(manifest_trace, events) },
 	{ "allocs", FRAG_TYPE_COUNT, FRAG_AT(manifest_trace, allocs) },
 	{ "frees", FRAG_TYPE_COUNT, FRAG_AT(manifest_trace, frees) },
+	{ 0 },
+}, trace_fields[] = {
+	{ "path", FRAG_TYPE_TEXT, FRAG_AT(manifest_trace, path), "as it was given" },
+	{ "content", FRAG_TYPE_CONTENT, FRAG_AT(manifest_trace, content), "identifies the decoded events" },
+	FRAG_MEMBERS(FRAG_WHOLE, count_fields),
 	{ 0 },
 }, manifest_fields[] = {
 	{ "runs", FRAG_TYPE_COUNT, FRAG_AT(manifest, runs), "traces times policies times capacities",
@@ -128,7 +126,7 @@ static void manifest_read_trace(struct frag_members *r, const struct frag_at *at
 	frag_want_object(r, at);
 	to->path = frag_take_text(r, at, "path");
 	read_content(r, at, &to->content);
-	frag_take_rows(r, at, count_rows, to);
+	frag_take_fields(r, at, count_fields, to);
 }
 
 static void manifest_read_policy(struct frag_members *r, const struct frag_at *at, char **to)

@@ -1,6 +1,6 @@
 /*
  * beginning.h - the member `beginning` of a trace's header: the state that the first event meets.
- * fragsim-trace(5) describes it. Both of fragsim's own forms have it, as the same text.
+ * fragsim-lines(5) describes it. Both of fragsim's own forms have it, as the same text.
  */
 #pragma once
 

@@ -34,7 +34,7 @@ static int csv_begin(struct frag_sink *s, const struct frag_trace_info *info, co
 {
 	if (info->device_count > 1)
 		return frag_fail(err, FRAG_EUSAGE, "%s: the form %s has one device, and the trace"
-				 " has %u; fragsim slice --device takes one of them",
+				 " has %u; fragsim trace slice --device takes one of them",
 				 frag_input_name(info->path), s->ops->name, info->device_count);
 	s->state = calloc(1, sizeof(struct csv));
 	if (!s->state)

@@ -249,6 +249,42 @@ static int end_header(struct native *n, struct frag_error *err)
 	}
 }
 
+enum frag_sniff frag_sniff_text(const char *bytes, size_t length)
+{
+	static const char *const ours[] = { "format", "op", NULL }, *const none[] = { NULL };
+	static const char *const texts[] = { "log", "message", "msg", "cells", "nbformat",
+					     "allocated_bytes.all.current", NULL };
+	const bool marked = length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
+	const char *p = bytes + (marked ? 3 : 0), *end = bytes + length;
+	enum frag_sniff document;
+
+	while (p < end && strchr(" \t\r\n", *p) && *p)
+		p++;
+	if (p == end || *p++ != '{')
+		return FRAG_SNIFF_YES;
+	while (p < end && strchr(" \t\r\n", *p) && *p)
+		p++;
+	if (p < end && !strchr("\"}", *p))
+		return FRAG_SNIFF_YES;
+	if (marked)
+		return FRAG_SNIFF_NO;
+	document = frag_sniff_json(bytes, length, false, ours, none);
+	if (document != FRAG_SNIFF_NO)
+		return document == FRAG_SNIFF_YES ? FRAG_SNIFF_NO : FRAG_SNIFF_MORE;
+	return frag_sniff_json(bytes, length, false, texts, none);
+}
+
+/* Has the window a text, by bytes that people write? */
+static bool is_text(const struct native *n)
+{
+	const size_t length = n->doc.in.end < FRAG_SNIFF_MAX ? n->doc.in.end : FRAG_SNIFF_MAX;
+
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)n->doc.in.buf[i] < '\t')
+			return false;
+	return frag_sniff_text(n->doc.in.buf, length) == FRAG_SNIFF_YES;
+}
+
 /*
  * The first object decides: with `events` it is the whole trace, otherwise a header on a
  * separate line. If it is an event there is no header, and the event is still to be read.
@@ -261,6 +297,10 @@ static int ndjson_reader_begin(struct native *n, struct frag_error *err)
 		return rc;
 	if (rc == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: empty: it has no events", n->doc.in.path);
+	if (is_text(n))
+		return frag_fail(err, FRAG_ETRACE, "%s: this is a text: fragsim explain %s",
+				 n->doc.in.path, strcmp(n->doc.in.path, frag_input_name("-")) == 0
+				 ? "-" : n->doc.in.path);
 	if (memcmp(here(n), "\xef\xbb\xbf", 3) == 0)
 		return frag_document_bad(&n->doc, here(n),
 					 "not JSON: a byte order mark (EF BB BF)", err);

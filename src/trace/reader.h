@@ -64,7 +64,7 @@ struct frag_reading {
 };
 
 struct frag_reader {
-	const char *name;       /* as `fragsim info` says it */
+	const char *name;       /* as `fragsim trace info` says it */
 	const char *summary;    /* one line, no full stop */
 
 	/* bytes[length] and some bytes after it are 0 */
@@ -88,6 +88,12 @@ void frag_note(const struct frag_log *log, const char *format, ...)
  */
 enum frag_sniff frag_sniff_json(const char *bytes, size_t length, bool in_array,
 				const char *const *ours, const char *const *theirs);
+
+/*
+ * Is what no other reader knows a text? All that is not JSON; and of JSON the lines of a logger, whose
+ * first object has "log", "message" or "msg", notebooks, and PyTorch's statistics.
+ */
+enum frag_sniff frag_sniff_text(const char *bytes, size_t length);
 
 /* For sniffs of what begins with fixed bytes. */
 enum frag_sniff frag_sniff_prefix(const char *bytes, size_t length, const char *prefix,

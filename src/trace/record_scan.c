@@ -23,27 +23,25 @@
 
 /* Inlined once for each usual member, so that the compiler resolves the choices by member. */
 
-static const char *const member_names[MEMBERS + 1] = {
-	"op", "id", "size", "stream", "t", "tag", "device", "pool", "pending", "value", "name",
-};
+#define MEMBER(name, kind, ...) #name,
+const char *const frag_event_member_names[MEMBERS + 1] = { FRAG_EVENT_MEMBERS(MEMBER) };
+#undef MEMBER
 
-static const char *const member_wants[MEMBERS] = {
-	"a string",
-	"an integer from 0 to 2^53-1 or a string",
-	"an integer from 0 to 2^53-1 or a size such as \"512MiB\"",
-	"an integer from 0 to 2^53-1 or a string",
-	"a number",
-	"a string",
-	"an integer from 0 to 2^53-1",
-	"an integer from 0 to 2^53-1 or a string",
-	"true or false",
-	"a number (set_fraction) or a string (configure)",
-	"a string",
-};
+#define WANTED_OP "a string"
+#define WANTED_TEXT "a string"
+#define WANTED_HANDLE "an integer from 0 to 2^53-1 or a string"
+#define WANTED_SIZE "an integer from 0 to 2^53-1 or a size such as \"512MiB\""
+#define WANTED_NUMBER "a number"
+#define WANTED_ORDINAL "an integer from 0 to 2^53-1"
+#define WANTED_FLAG "true or false"
+#define WANTED_VALUE "a number (set_fraction) or a string (configure)"
+#define MEMBER(name, kind, what) WANTED_##kind,
+static const char *const member_wants[MEMBERS] = { FRAG_EVENT_MEMBERS(MEMBER) };
+#undef MEMBER
 
 #define COMMON (FRAG_HAS_OP | FRAG_HAS_STREAM | FRAG_HAS_T | FRAG_HAS_TAG | FRAG_HAS_DEVICE)
 
-static const uint32_t members_of[FRAG_OPS] = {
+const uint32_t frag_event_knows[FRAG_OPS] = {
 	[FRAG_OP_ALLOC] = COMMON | FRAG_HAS_ID | FRAG_HAS_SIZE | FRAG_HAS_POOL,
 	[FRAG_OP_FREE] = COMMON | FRAG_HAS_ID | FRAG_HAS_PENDING,
 	[FRAG_OP_COMPLETE] = COMMON | FRAG_HAS_ID,
@@ -58,7 +56,16 @@ static const uint32_t members_of[FRAG_OPS] = {
 	[FRAG_OP_END_POOL] = COMMON | FRAG_HAS_POOL,
 };
 
-static const char *const op_names[FRAG_OPS + 1] = {
+const uint32_t frag_event_needs[FRAG_OPS] = {
+	[FRAG_OP_ALLOC] = FRAG_HAS_ID | FRAG_HAS_SIZE, [FRAG_OP_FREE] = FRAG_HAS_ID,
+	[FRAG_OP_COMPLETE] = FRAG_HAS_ID, [FRAG_OP_MARK] = FRAG_HAS_NAME,
+	[FRAG_OP_RECORD_STREAM] = FRAG_HAS_ID | FRAG_HAS_STREAM,
+	[FRAG_OP_SET_FRACTION] = FRAG_HAS_VALUE, [FRAG_OP_CONFIGURE] = FRAG_HAS_VALUE,
+	[FRAG_OP_RELEASE_POOL] = FRAG_HAS_POOL, [FRAG_OP_BEGIN_POOL] = FRAG_HAS_POOL,
+	[FRAG_OP_END_POOL] = FRAG_HAS_POOL,
+};
+
+const char *const frag_op_names[FRAG_OPS + 1] = {
 	"alloc", "free", "complete", "record_stream", "sync", "empty_cache", "set_fraction",
 	"configure", "mark", "release_pool", "begin_pool", "end_pool",
 };
@@ -66,12 +73,12 @@ static const char *const op_names[FRAG_OPS + 1] = {
 const char *frag_op_name(enum frag_op op)
 {
 	FRAG_ASSERT((unsigned)op < FRAG_OPS);
-	return op_names[op];
+	return frag_op_names[op];
 }
 
 bool frag_op_parse(struct frag_text name, enum frag_op *op)
 {
-	const uint32_t i = frag_text_among(name, op_names);
+	const uint32_t i = frag_text_among(name, frag_op_names);
 
 	if (i < FRAG_OPS)
 		*op = (enum frag_op)i;
@@ -283,10 +290,10 @@ static void describe_flaw(const struct frag_scan *s, const struct frag_record *r
 	flaw->kind = flaws->repeated ? "a repeated member" : "a mistyped member";
 	if (flaws->repeated)
 		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\" is specified more than once",
-			 member_names[at]);
+			 frag_event_member_names[at]);
 	else
 		snprintf(flaw->text, sizeof(flaw->text), "member \"%s\": %s is required, not %s%s",
-			 member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value),
+			 frag_event_member_names[at], member_wants[at], frag_excerpt(s, flaw->at, value),
 			 1U << at == FRAG_HAS_SIZE ? scan_size_advice(s, flaw->at, advice) : "");
 }
 
@@ -298,7 +305,7 @@ static void record_scan_judge(const struct frag_scan *s, const struct frag_recor
 	bool has_op = rec->members & FRAG_HAS_OP && rec->op != FRAG_OPS;
 
 	if (has_op)
-		flaws->mistyped &= members_of[rec->op];
+		flaws->mistyped &= frag_event_knows[rec->op];
 	if (has_op && rec->members & FRAG_HAS_VALUE) {
 		bool text = rec->text.text != NULL;
 
@@ -360,7 +367,7 @@ static const char *scan_other(struct frag_scan *s, const char *p, uint32_t depth
 	p = frag_scan_string(s, p + 1, &name);
 	if (!p)
 		return NULL;
-	member = frag_text_among(name, member_names);
+	member = frag_text_among(name, frag_event_member_names);
 	if (member < MEMBERS)
 		return scan_rest(s, p, 1U << member, depth, rec, flaws);
 	p = scan_colon(s, p);
@@ -612,9 +619,9 @@ static char *header_copy_text(struct frag_text t)
 
 enum { NAME, TOTAL, CONTEXT, OTHER, GRANULARITY, FIGURES };
 
-static const char *const figure_names[FIGURES + 1] = {
-	"name", "total_bytes", "context_bytes", "other_bytes", "granularity_bytes",
-};
+#define MEMBER(name, ...) #name,
+static const char *const figure_names[FIGURES + 1] = { FRAG_DEVICE_MEMBERS(MEMBER) };
+#undef MEMBER
 
 /*
  * The granularity has a default and divides sizes, so 0 can only come from the

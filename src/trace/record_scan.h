@@ -4,6 +4,34 @@
 #include "fragsim/trace.h"
 #include "input/json_scan.h"
 
+/*
+ * The members of an event, each MEMBER(name, kind, sentence), in the order of enum frag_member; and those of a
+ * device, with its minimum too. Kinds: OP, TEXT, HANDLE (an integer or a text), SIZE, NUMBER, ORDINAL, FLAG, and
+ * VALUE: what the op wants.
+ */
+#define FRAG_EVENT_MEMBERS(MEMBER)                                                              \
+	MEMBER(op, OP, "what happens")                                                          \
+	MEMBER(id, HANDLE, "of the block; 1 and \"1\" are different")                           \
+	MEMBER(size, SIZE, "of the request")                                                    \
+	MEMBER(stream, HANDLE, "0 by default")                                                  \
+	MEMBER(t, NUMBER, "the time, in microseconds")                                          \
+	MEMBER(tag, TEXT, "names the block")                                                    \
+	MEMBER(device, ORDINAL, "its ordinal")                                                  \
+	MEMBER(pool, HANDLE, "a pool of the program's own; of an alloc 0 by default: none")     \
+	MEMBER(pending, FLAG, "of a free: the block can be reused from its complete on")        \
+	MEMBER(value, VALUE, "of set_fraction from 0 to 1, of configure the settings")          \
+	MEMBER(name, TEXT, "of a mark")
+#define FRAG_DEVICE_MEMBERS(MEMBER)                                                             \
+	MEMBER(name, TEXT, 0, NULL)                                                             \
+	MEMBER(total_bytes, SIZE, 0, "0, the default: no limit")                                \
+	MEMBER(context_bytes, SIZE, 0, "of the CUDA context; 0 by default")                     \
+	MEMBER(other_bytes, SIZE, 0, "of other processes; 0 by default")                        \
+	MEMBER(granularity_bytes, SIZE, 1, "of a segment; 2097152 by default")
+
+/* Of each op the members that it knows, and those that it requires: bits of enum frag_member. */
+extern const uint32_t frag_event_knows[FRAG_OPS], frag_event_needs[FRAG_OPS];
+extern const char *const frag_op_names[], *const frag_event_member_names[];     /* ended by NULL */
+
 /* What makes an event bad in itself, though it is good JSON. */
 struct frag_record_error {
 	const char *kind;       /* NULL: none; a constant: "a repeated member" */

@@ -10,6 +10,7 @@
 struct head {
 	uint32_t members, block, stack;
 	uint8_t op, pending, lasts, texts;
+	uint8_t class;
 };
 
 /* Counts, writes or reads: one walk through the members serves all three. */
@@ -113,6 +114,8 @@ static size_t prepare(struct frag_record *rec)
 
 	if (!(rec->members & (FRAG_HAS_VALUE | FRAG_HAS_NAME)) || !rec->text.text)
 		rec->text = (struct frag_text){ .text = NULL };
+	if (!(rec->members & FRAG_HAS_PENDING))
+		rec->pending = false;   /* it may never have been set */
 	if (rec->members & FRAG_HAS_T && !rec->t_text.text)
 		rec->t_text.length = 0;
 	pass_members(&w, rec, texts_of(rec));
@@ -126,7 +129,7 @@ bool frag_record_buffer_add(struct frag_record_buffer *h, const struct frag_item
 	struct head head = {
 		.members = rec.members, .block = item->block, .stack = rec.stack,
 		.op = (uint8_t)rec.op, .pending = rec.pending,
-		.lasts = (uint8_t)(item->lasts | item->begins << 1),
+		.lasts = (uint8_t)(item->lasts | item->begins << 1), .class = item->class,
 		.texts = texts_of(&rec),
 	};
 	struct walk w = { .at = record_buffer_extend(h, bytes + sizeof(head)) };
@@ -154,6 +157,7 @@ bool frag_record_buffer_next(const struct frag_record_buffer *h, struct frag_rec
 	pass(&w, &head, sizeof(head));
 	*item = (struct frag_item){
 		.block = head.block, .lasts = head.lasts & 1, .begins = head.lasts >> 1,
+		.class = head.class,
 		.rec = { .members = head.members, .stack = head.stack, .pending = head.pending,
 			 .op = (enum frag_op)head.op },
 	};

@@ -14,6 +14,7 @@ struct frag_item {
 	uint32_t block;         /* FRAG_NO_BLOCK_NUMBER: of none */
 	bool lasts;             /* an alloc of a long-lived block, if classes are requested */
 	bool begins;            /* an iteration of the unchanged trace, if those are given */
+	uint8_t class;          /* of an alloc of the unchanged trace, likewise; 0: of none */
 };
 
 /* The record gets the time of another one, or none. */

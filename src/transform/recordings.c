@@ -12,108 +12,6 @@
 #include "base/json.h"
 #include "base/parse.h"
 
-__extension__ typedef __int128 whole;
-
-/* A value as a fraction; the denominator is above 0. */
-struct fraction {
-	whole over, under;
-};
-
-static whole steps(const struct frag_numbers *n, uint32_t from, uint32_t to)
-{
-	return (whole)n->at[to] - n->at[from];
-}
-
-static whole rise(const uint64_t *sizes, uint32_t from)
-{
-	return (whole)sizes[from + 1] - (whole)sizes[from];
-}
-
-/* Of three: above 0 where growth gets faster, 0 on a line. */
-static whole bend(const struct frag_numbers *n, const uint64_t *sizes)
-{
-	return rise(sizes, 1) * steps(n, 0, 1) - rise(sizes, 0) * steps(n, 1, 2);
-}
-
-/* Does the parabola through three that bends upwards rise from the first on? */
-static bool rises(const struct frag_numbers *n, const uint64_t *sizes)
-{
-	return rise(sizes, 0) * steps(n, 0, 2) * steps(n, 1, 2)
-	       >= bend(n, sizes) * steps(n, 0, 1);
-}
-
-enum frag_growth frag_growth_of(const struct frag_numbers *n, const uint64_t *sizes)
-{
-	const uint32_t last = n->count - 1;
-
-	if (sizes[0] == sizes[1] && sizes[1] == sizes[last])
-		return FRAG_CONSTANT;
-	if (n->count == 2 || bend(n, sizes) == 0)
-		return sizes[0] < sizes[1] ? FRAG_LINEAR : FRAG_UNEXPLAINED;
-	return bend(n, sizes) > 0 && rises(n, sizes) ? FRAG_QUADRATIC : FRAG_UNEXPLAINED;
-}
-
-/* Through the recording `from` and the next one. */
-static struct fraction line(const struct frag_numbers *n, const uint64_t *sizes, uint32_t from,
-			    uint32_t x)
-{
-	const whole under = steps(n, from, from + 1);
-
-	return (struct fraction){
-		.over = sizes[from] * under + rise(sizes, from) * ((whole)x - n->at[from]),
-		.under = under,
-	};
-}
-
-/* Lagrange's, its three terms with one denominator. */
-static struct fraction parabola(const struct frag_numbers *n, const uint64_t *sizes, uint32_t x)
-{
-	const whole a = (whole)x - n->at[0], b = (whole)x - n->at[1], c = (whole)x - n->at[2];
-
-	return (struct fraction){
-		.over = sizes[0] * b * c * steps(n, 1, 2) - sizes[1] * a * c * steps(n, 0, 2)
-			+ sizes[2] * a * b * steps(n, 0, 1),
-		.under = steps(n, 0, 1) * steps(n, 1, 2) * steps(n, 0, 2),
-	};
-}
-
-/* Rounded up, from 0 to FRAG_SIZE_LIMIT. */
-static uint64_t round_up(struct fraction f)
-{
-	const whole value = f.over > 0 ? (f.over + f.under - 1) / f.under : 0;
-
-	return value < (whole)FRAG_SIZE_LIMIT ? (uint64_t)value : FRAG_SIZE_LIMIT;
-}
-
-/* At a recorded number every curve has the size that was recorded. */
-static bool was_recorded(const struct frag_numbers *n, uint32_t x)
-{
-	for (uint32_t i = 0; i < n->count; i++)
-		if (n->at[i] == x)
-			return true;
-	return false;
-}
-
-bool frag_size_at(const struct frag_numbers *n, const uint64_t *sizes, uint32_t x,
-		  uint64_t *size)
-{
-	const enum frag_growth growth = frag_growth_of(n, sizes);
-	const uint32_t last = n->count - 1, from = n->count == 3 && x > n->at[1];
-	struct fraction value;
-
-	if (growth == FRAG_CONSTANT) {
-		*size = sizes[0];
-		return true;
-	}
-	value = growth == FRAG_QUADRATIC ? parabola(n, sizes, x) : line(n, sizes, from, x);
-	*size = round_up(value);
-	if (growth != FRAG_UNEXPLAINED)
-		return value.over >= 0 && value.over % value.under == 0;
-	if (x > n->at[last] && *size < sizes[last])
-		*size = sizes[last];
-	return was_recorded(n, x);
-}
-
 /* What is left to be read of a text. */
 struct rest {
 	const char *p;
@@ -204,6 +102,9 @@ static int recordings_init(struct frag_recordings *r, const struct frag_recordin
 			.trace = o->traces[i], .number = o->numbers[i],
 		};
 	rank_numbers(r);
+	r->on_tapes = o->tapes != NULL;
+	for (uint32_t i = 0; i < r->count && r->on_tapes; i++)
+		r->on_tapes = o->tapes[i] != NULL;
 	r->ready = frag_map_init(&r->known, frag_hash_seed());
 	return r->ready ? 0 : frag_fail_nomem(err);
 }
@@ -216,7 +117,8 @@ void frag_recordings_fini(struct frag_recordings *r)
 	free(r->sizes);
 	free(r->which);
 	free(r->born);
-	free(r->text);
+	free(r->others);
+	free(r->other_marks);
 	if (r->ready)
 		frag_map_fini(&r->known);
 	*r = (struct frag_recordings){ .count = 0 };
@@ -233,8 +135,8 @@ static const struct frag_record *recordings_record_of(const struct frag_recordin
 }
 
 /* The next event, or none at its end. */
-static int recordings_advance(struct frag_recording *of, struct frag_tape_writer *tape,
-			      struct frag_error *err)
+static int recordings_advance(struct frag_recording *of, const struct frag_recordings_options *o,
+			      uint32_t i, struct frag_error *err)
 {
 	int rc;
 
@@ -242,7 +144,13 @@ static int recordings_advance(struct frag_recording *of, struct frag_tape_writer
 		return 0;
 	of->next = 0;
 	rc = frag_trace_next(of->trace, &of->batch, err);
-	return rc || !tape ? rc : frag_tape_write(tape, &of->batch, err);
+	if (!rc && o->tapes && o->tapes[i])
+		rc = frag_tape_write(o->tapes[i], &of->batch, err);
+	for (uint32_t k = 0; !rc && o->records && k < of->batch.count; k++)
+		if (!frag_record_buffer_add(&o->records[i], &(struct frag_item){
+			.rec = of->batch.records[k], .block = FRAG_NO_BLOCK_NUMBER }))
+			rc = frag_fail_nomem(err);
+	return rc;
 }
 
 static bool same_text(struct frag_text a, struct frag_text b)
@@ -284,8 +192,7 @@ static bool is_pending(const struct frag_record *rec)
 	return rec->members & FRAG_HAS_PENDING && rec->pending;
 }
 
-/* The number of these sizes, made when new; UINT32_MAX where the host is out of memory. */
-static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
+uint32_t frag_recordings_sizes(struct frag_recordings *r, const uint64_t *at)
 {
 	uint64_t hash = r->known.seed;
 	uint32_t home, i;
@@ -302,6 +209,7 @@ static uint32_t find_sizes(struct frag_recordings *r, const uint64_t *at)
 	r->sizes[r->size_count].allocs = 0;
 	memcpy(r->sizes[r->size_count].at, at, r->count * sizeof(*at));
 	r->sizes[r->size_count].growth = frag_growth_of(&r->numbers, at);
+	r->sizes[r->size_count].steep = frag_size_is_steep(&r->numbers, at);
 	return r->size_count++;
 }
 
@@ -317,7 +225,7 @@ static bool swap_sizes(struct frag_recordings *r, const struct frag_recording *b
 		at[k][b->rank] = r->sizes[old[!k]].at[b->rank];
 	}
 	for (uint32_t k = 0; k < 2; k++) {
-		const uint32_t now = find_sizes(r, at[k]);
+		const uint32_t now = frag_recordings_sizes(r, at[k]);
 
 		if (now == UINT32_MAX)
 			return false;
@@ -330,10 +238,9 @@ static bool swap_sizes(struct frag_recordings *r, const struct frag_recording *b
 
 /*
  * Is the block of slot x in the first recording that of slot y in b? Of initial blocks that no
- * event has used the match can change, unless their sizes have been handed on.
+ * event has used the match can change.
  */
-static bool same_slot(struct frag_recordings *r, struct frag_recording *b, uint32_t x, uint32_t y,
-		      bool handed_on)
+static bool same_slot(struct frag_recordings *r, struct frag_recording *b, uint32_t x, uint32_t y)
 {
 	uint32_t before = 0, other;
 
@@ -344,8 +251,7 @@ static bool same_slot(struct frag_recordings *r, struct frag_recording *b, uint3
 		const uint64_t *is = r->sizes[r->which[x]].at, *was = r->sizes[r->which[other]].at;
 
 		if (r->seen[x] || r->seen[other]
-		    || (is[b->rank] != was[b->rank]
-			&& (handed_on || !swap_sizes(r, b, x, other))))
+		    || (is[b->rank] != was[b->rank] && !swap_sizes(r, b, x, other)))
 			return false;
 		while (b->twin[before] != x)
 			before++;
@@ -361,7 +267,7 @@ static bool same_slot(struct frag_recordings *r, struct frag_recording *b, uint3
  * numbers are equal objects. A free's streams depend on the events before it, except
  * `pending`.
  */
-static bool same_event(struct frag_recordings *r, struct frag_recording *b, bool handed_on)
+static bool same_event(struct frag_recordings *r, struct frag_recording *b)
 {
 	const struct frag_recording *a = &r->of[0];
 	const struct frag_event *x = recordings_event_of(a), *y = recordings_event_of(b);
@@ -370,16 +276,16 @@ static bool same_event(struct frag_recordings *r, struct frag_recording *b, bool
 		return false;
 	switch ((enum frag_op)x->op) {
 	case FRAG_OP_ALLOC:
-		return same_slot(r, b, x->slot, y->slot, handed_on) && x->stream == y->stream
+		return same_slot(r, b, x->slot, y->slot) && x->stream == y->stream
 		       && x->pool == y->pool && same_name(a, b);
 	case FRAG_OP_FREE:
-		return same_slot(r, b, x->slot, y->slot, handed_on)
+		return same_slot(r, b, x->slot, y->slot)
 		       && is_pending(recordings_record_of(a))
 				  == is_pending(recordings_record_of(b));
 	case FRAG_OP_COMPLETE:
-		return same_slot(r, b, x->slot, y->slot, handed_on);
+		return same_slot(r, b, x->slot, y->slot);
 	case FRAG_OP_RECORD_STREAM:
-		return same_slot(r, b, x->slot, y->slot, handed_on) && x->stream == y->stream;
+		return same_slot(r, b, x->slot, y->slot) && x->stream == y->stream;
 	case FRAG_OP_SYNC:
 		return x->stream == y->stream;
 	case FRAG_OP_RELEASE_POOL:
@@ -447,12 +353,13 @@ static const char *recordings_name_of(const struct frag_recording *of)
 }
 
 /* Each with its own step: with --lenient they may count differently. */
-static int differ(const struct frag_recordings *r, const struct frag_recording *other,
+static int differ(struct frag_recordings *r, const struct frag_recording *other,
 		  struct frag_error *err)
 {
 	const struct frag_recording *first = &r->of[0];
 	char here[WORDS_ROOM], there[WORDS_ROOM];
 
+	r->differ = r->on_tapes;
 	recordings_describe(r, first, here);
 	recordings_describe(r, other, there);
 	return frag_fail(err, FRAG_ETRACE,
@@ -462,11 +369,12 @@ static int differ(const struct frag_recordings *r, const struct frag_recording *
 			 recordings_name_of(first), recordings_event_of(first)->step, here);
 }
 
-static int ends_early(const struct frag_recordings *r, const struct frag_recording *ended,
+static int ends_early(struct frag_recordings *r, const struct frag_recording *ended,
 		      const struct frag_recording *longer, struct frag_error *err)
 {
 	char words[WORDS_ROOM];
 
+	r->differ = r->on_tapes;
 	recordings_describe(r, longer, words);
 	return frag_fail(err, FRAG_ETRACE,
 			 "%.200s: it has ended, where %.200s has, at step %" PRIu64
@@ -559,13 +467,16 @@ static int begin_initial(struct frag_recordings *r, struct frag_error *err)
 {
 	const uint32_t n = count_initial(&r->of[0]);
 
-	for (uint32_t i = 1; i < r->count; i++)
-		if (count_initial(&r->of[i]) != n)
-			return frag_fail(err, FRAG_ETRACE, "%.200s begins with %" PRIu32 " blocks from"
+	for (uint32_t i = 1; i < r->count; i++) {
+		if (count_initial(&r->of[i]) == n)
+			continue;
+		r->differ = r->on_tapes;
+		return frag_fail(err, FRAG_ETRACE, "%.200s begins with %" PRIu32 " blocks from"
 					 " before its history, %.200s with %" PRIu32 "; begin each"
 					 " recording at the same point of the program",
 					 recordings_name_of(&r->of[i]), count_initial(&r->of[i]),
 					 recordings_name_of(&r->of[0]), n);
+	}
 	if (!n || n == r->of[0].batch.count)
 		return 0;
 	r->seen = calloc(n, sizeof(*r->seen));
@@ -600,7 +511,7 @@ static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *er
 		at[r->of[i].rank] = r->alloc_count < r->initial
 					    ? initial_bytes(r, i, r->alloc_count)
 					    : recordings_event_of(&r->of[i])->bytes;
-	which = find_sizes(r, at);
+	which = frag_recordings_sizes(r, at);
 	if (which == UINT32_MAX
 	    || !FRAG_GROW(r->which, r->alloc_capacity, r->alloc_count)
 	    || !FRAG_GROW(r->born, r->slot_capacity, ev->slot))
@@ -611,53 +522,7 @@ static int recordings_add_alloc(struct frag_recordings *r, struct frag_error *er
 	return 0;
 }
 
-/* What the first recording's name is at the number of `event`; *text is where a record has it. */
-static int name_event(struct frag_recordings *r, uint32_t number, struct frag_text *text,
-		      struct frag_error *err)
-{
-	const struct frag_text name = recordings_name_at(&r->of[0]);
-
-	for (uint32_t i = 1; i < r->count && name.text; i++) {
-		const struct frag_text other = recordings_name_at(&r->of[i]);
-
-		if (!other.text || same_text(name, other))
-			continue;
-		if (!frag_grow(&r->text, &r->text_capacity, FRAG_OWN_NUMBER_ROOM(name.length), 1))
-			return frag_fail_nomem(err);
-		*text = frag_own_number_at(name, other, number, r->text);
-		break;
-	}
-	return 0;
-}
-
-/* Hands an event of the first recording on: to the tape, and to whatever writes the trace. */
-static int hand_on(struct frag_recordings *r, const struct frag_recordings_options *o,
-		   struct frag_error *err)
-{
-	struct frag_event ev = *recordings_event_of(&r->of[0]);
-	struct frag_record rec = *recordings_record_of(&r->of[0]);
-	int rc = name_event(r, o->number, ev.op == FRAG_OP_MARK ? &rec.text : &rec.tag, err);
-
-	if (rc)
-		return rc;
-	if (ev.op == FRAG_OP_ALLOC) {
-		const struct frag_sizes *s = &r->sizes[r->which[r->alloc_count - 1]];
-
-		frag_size_at(&r->numbers, s->at, o->number, &ev.bytes);
-		if (ev.bytes >= FRAG_SIZE_LIMIT)
-			return frag_fail(err, FRAG_EUSAGE,
-					 "at %" PRIu32 " the alloc of step %" PRIu64
-					 " would have 2^53 bytes or more",
-					 o->number, ev.step);
-		rec.size = ev.bytes;
-		ev.place = NULL;
-		rec.members &= ~(uint32_t)FRAG_HAS_PLACE;
-	}
-	return o->event(o->ctx, &rec, &ev, err);
-}
-
-static int one_event(struct frag_recordings *r, const struct frag_recordings_options *o,
-		     struct frag_error *err)
+static int one_event(struct frag_recordings *r, struct frag_error *err)
 {
 	const struct frag_event *ev = recordings_event_of(&r->of[0]);
 	/* initial blocks are no events that show a match */
@@ -665,15 +530,13 @@ static int one_event(struct frag_recordings *r, const struct frag_recordings_opt
 	int rc = 0;
 
 	for (uint32_t i = 1; i < r->count && !initial; i++)
-		if (!same_event(r, &r->of[i], o->event)
+		if (!same_event(r, &r->of[i])
 		    || (i > 1 && !same_name(&r->of[i - 1], &r->of[i])))
 			return differ(r, &r->of[i], err);
 	if (!initial && ev->slot < r->initial)
 		r->seen[ev->slot] = true;
 	if (ev->op == FRAG_OP_ALLOC)
 		rc = recordings_add_alloc(r, err);
-	if (!rc && o->event)
-		rc = hand_on(r, o, err);
 	for (uint32_t i = 0; i < r->count; i++)
 		r->of[i].next++;
 	return rc;
@@ -689,7 +552,7 @@ static int advance_all(struct frag_recordings *r, const struct frag_recordings_o
 	if (fresh && o->stop && o->stop(o->ctx))
 		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	for (uint32_t i = 0; i < r->count && !rc; i++)
-		rc = recordings_advance(&r->of[i], o->tapes ? o->tapes[i] : NULL, err);
+		rc = recordings_advance(&r->of[i], o, i, err);
 	if (!rc && fresh && o->progress)
 		o->progress(o->ctx, frag_trace_info(r->of[0].trace));
 	for (uint32_t i = 1; i < r->count && !rc; i++) {
@@ -721,6 +584,21 @@ static int check_devices(const struct frag_recordings *r, struct frag_error *err
 	return 0;
 }
 
+/* Reads recordings that differ to their ends, onto their tapes. False: interrupted, or it fails. */
+static bool read_remainder(struct frag_recordings *r, const struct frag_recordings_options *o)
+{
+	struct frag_error own = { .code = 0 };
+	int rc = 0;
+
+	for (uint32_t i = 0; i < r->count; i++)
+		do {
+			r->of[i].next = r->of[i].batch.count;
+			rc = rc ? rc : o->stop && o->stop(o->ctx) ? -FRAG_EINTERRUPTED
+				: recordings_advance(&r->of[i], o, i, &own);
+		} while (!rc && r->of[i].batch.count);
+	return !rc;
+}
+
 int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings_options *options,
 			 struct frag_error *err)
 {
@@ -730,9 +608,14 @@ int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings
 	for (bool first = true; !rc; first = false) {
 		rc = advance_all(r, options, err);
 		if (rc <= 0)
-			return rc;
+			break;
 		rc = first ? begin_initial(r, err) : 0;
-		rc = rc ? rc : one_event(r, options, err);
+		rc = rc ? rc : one_event(r, err);
+	}
+	if (r->differ && !read_remainder(r, options)) {
+		*err = (struct frag_error){ .code = 0 };
+		r->differ = false;
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	}
 	return rc;
 }

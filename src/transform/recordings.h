@@ -20,16 +20,19 @@
 #include "base/hash.h"
 #include "fragsim/trace.h"
 #include "trace/trace_formats.h"
+#include "transform/record_buffer.h"
 
 /*
  * A size as a function of a number that a program was recorded at.
  *
- * Two recordings give a line, three a line or a parabola, exactly. What a program requests is
+ * Two recordings give a line, or the square of the number times a constant; three give a line or a
+ * parabola; all exactly. What a program requests is
  * made of products of such numbers, so a size that falls, or grows more slowly than a line, is
  * not explained, and neither is one that would be no whole number of bytes.
  */
 
 #define FRAG_RECORDINGS_MAX 3
+#define FRAG_NO_SIZE UINT64_MAX         /* of a block that a recording lacks */
 /* Of a size, a number and the square of one there are sums and differences in 128 bits. */
 #define FRAG_NUMBER_MAX ((UINT32_C(1) << 24) - 1)
 
@@ -45,6 +48,9 @@ enum frag_growth { FRAG_CONSTANT, FRAG_LINEAR, FRAG_QUADRATIC, FRAG_UNEXPLAINED 
 enum frag_growth frag_growth_of(const struct frag_numbers *n, const uint64_t *sizes);
 
 /*
+ * A block that some recordings lack counts above the largest number that lacks it, in proportion to
+ * the number where one recording alone has it; elsewhere its size is 0.
+ *
  * The size at another number, FRAG_SIZE_LIMIT where it would not be below that. True: it is
  * explained. Where it is not, a line or parabola is rounded up and ends at 0; a size whose growth
  * is not explained follows the straight line through the two nearest recordings, and beyond the
@@ -53,11 +59,19 @@ enum frag_growth frag_growth_of(const struct frag_numbers *n, const uint64_t *si
 bool frag_size_at(const struct frag_numbers *n, const uint64_t *sizes, uint32_t x,
 		  uint64_t *size);
 
+struct frag_sizes;
+/* Does one of the recordings lack the block? */
+bool frag_size_is_missing(const struct frag_sizes *sizes, uint32_t count);
+
+/* Do two recordings have sizes that grow faster than in proportion to the number? */
+bool frag_size_is_steep(const struct frag_numbers *n, const uint64_t *sizes);
+
 /* Sizes that many allocs have in common, one a recording. */
 struct frag_sizes {
 	uint64_t at[FRAG_RECORDINGS_MAX];       /* by rising number */
 	uint64_t allocs;
 	enum frag_growth growth;
+	bool steep;                     /* of frag_size_is_steep() */
 };
 
 struct frag_recording {
@@ -85,10 +99,31 @@ struct frag_recordings {
 	bool matched;                   /* which is not by address */
 	bool *seen;                     /* of those: an event showed that the match is right */
 	uint32_t slot_capacity;
-	char *text;                     /* of the event that is handed on */
-	uint32_t text_capacity;
+	struct frag_text *others;       /* by alloc of the template: its tag in another recording, where */
+	struct frag_text *other_marks;  /* it differs; by mark: likewise; of the tapes. NULL: none does */
+	uint32_t others_capacity, marks_capacity;
 	bool ready;
+	/* of recordings that differ: */
+	bool on_tapes;                  /* each is read onto a tape */
+	bool differ;                    /* all have been read to their ends nevertheless */
+	bool aligned;
+	uint32_t template;              /* the recording at the largest number, if aligned; else the first */
+	uint32_t paired, inserted;      /* its allocs that all others have; that one lacks */
+	uint32_t lasting;               /* of the inserted, those that live longer than one operation */
+	struct frag_text lasting_tag;   /* of the first of them, of its tape */
 };
+
+struct frag_tape;
+
+/*
+ * Recordings that differ, on their tapes: finds which allocations correspond, so that those that the
+ * recording at the largest number has in addition are insertions. It becomes the template: its
+ * events, order and frees are those of the prediction. -FRAG_ETRACE, with the message in *err
+ * unchanged: less than half of its allocations correspond, or less than nine tenths of another one's, or
+ * other operations differ.
+ */
+int frag_recordings_align(struct frag_recordings *r, const struct frag_tape *const *tapes,
+			  struct frag_error *err);
 
 /* Who goes along with the reading; all optional. */
 struct frag_recordings_options {
@@ -97,11 +132,7 @@ struct frag_recordings_options {
 	const uint32_t *numbers;
 	uint32_t count;
 	struct frag_tape_writer *const *tapes;  /* gets each recording; NULL among them: it does not */
-	/* each event of the first, as it would be at `number`, in its tag and mark too. -FRAG_E...
-	 * ends the reading */
-	int (*event)(void *ctx, const struct frag_record *rec, const struct frag_event *ev,
-		     struct frag_error *err);
-	uint32_t number;
+	struct frag_record_buffer *records;     /* one a recording, gets its records */
 	bool (*stop)(void *ctx);        /* asked before each batch */
 	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* of the first */
 	void *ctx;
@@ -109,13 +140,27 @@ struct frag_recordings_options {
 
 /*
  * Reads all to their ends, side by side. -FRAG_ETRACE where their events differ, with the step
- * and what each of the two has there; -FRAG_EUSAGE where a size would not be below 2^53 at the
- * number of `event`; -FRAG_EINTERRUPTED; or what reading returned.
+ * and what each of the two has there; where r->differ is set then, the tapes are whole all the same
+ * and can be aligned; -FRAG_EINTERRUPTED; or what reading returned.
  * *r is released with frag_recordings_fini(), also after a failure.
  */
 int frag_recordings_read(struct frag_recordings *r, const struct frag_recordings_options *options,
 			 struct frag_error *err);
+
+/*
+ * Gives each event of the template to `event`, as it would be at this number, in its tag and mark
+ * too, without blocks that are not there at the number. tapes, records: as they were read.
+ * -FRAG_EUSAGE where a size would not be below 2^53
+ */
+int frag_recordings_write(struct frag_recordings *r, const struct frag_tape *const *tapes,
+			  const struct frag_record_buffer *records, uint32_t number,
+			  int (*event)(void *ctx, const struct frag_record *rec,
+				       const struct frag_event *ev, struct frag_error *err),
+			  void *ctx, struct frag_error *err);
 void frag_recordings_fini(struct frag_recordings *r);   /* a zeroed one is fine */
+
+/* The number of these sizes, made when new; UINT32_MAX where the host is out of memory. */
+uint32_t frag_recordings_sizes(struct frag_recordings *r, const uint64_t *at);
 
 /*
  * Texts that tell at which number a program was recorded.

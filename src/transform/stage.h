@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/hash.h"
-#include "transform/what_if_trace.h"
+#include "transform/changed_trace.h"
 #include "transform/record_buffer.h"
 
 struct frag_chain;
@@ -29,7 +29,7 @@ struct frag_stage_ops {
 
 struct frag_stage {
 	const struct frag_stage_ops *ops;
-	const struct frag_what_if_change *change;
+	const struct frag_program_change *change;
 	struct frag_chain *chain;
 	const char *path;               /* what messages call the trace */
 	struct frag_stage *next;        /* NULL: what it gives comes out of the chain */

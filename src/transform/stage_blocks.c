@@ -48,7 +48,7 @@ static void sizes_fini(struct frag_stage *s)
 static int scale(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
 {
 	__extension__ typedef unsigned __int128 wide;
-	const struct frag_what_if_change *c = s->change;
+	const struct frag_program_change *c = s->change;
 	struct frag_item changed = *item;
 	const wide size = ((wide)item->rec.size * c->numerator + c->denominator - 1)
 			  / c->denominator;
@@ -213,7 +213,7 @@ static void isolate_fini(struct frag_stage *s)
 static uint32_t stage_isolate_class_of(struct frag_stage *s, const struct frag_item *item)
 {
 	struct isolate *o = s->state;
-	const struct frag_what_if_change *c = s->change;
+	const struct frag_program_change *c = s->change;
 	uint32_t class = 0;
 
 	if (c->by == FRAG_BY_LIFE)
@@ -236,7 +236,7 @@ static uint32_t stage_isolate_class_of(struct frag_stage *s, const struct frag_i
 static struct frag_text class_name(const struct frag_stage *s, const struct frag_item *item,
 				   uint32_t class, char buf[64])
 {
-	const struct frag_what_if_change *c = s->change;
+	const struct frag_program_change *c = s->change;
 
 	if (c->by == FRAG_BY_TAG && !c->glob)
 		return item->rec.tag;
@@ -379,9 +379,11 @@ static int isolate_put(struct frag_stage *s, const struct frag_item *item, struc
 		o->several = o->only != NO_CLASS && class != o->only;
 		o->only = class;
 	}
-	if (o->passes)
-		return stage_isolate_give(
-			s, &(struct frag_item){ item->rec, item->block, item->lasts, item->begins }, err);
+	if (o->passes) {
+		struct frag_item given = *item;
+
+		return stage_isolate_give(s, &given, err);
+	}
 	return frag_record_buffer_add(&o->held, item) ? 0 : frag_fail_nomem(err);
 }
 

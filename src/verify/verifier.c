@@ -707,7 +707,7 @@ int frag_verify(struct frag_verification *out, const struct frag_trace *trace,
 	*out = (struct frag_verification){ .by_age = by_age };
 	if (!v.snapshot && strcmp(frag_trace_info(trace)->form, "fsb") == 0)
 		return frag_fail(err, FRAG_ETRACE, "%s: only the events of a snapshot; to keep all of"
-				 " it: fragsim convert --complete SNAPSHOT OUT.fsb", path);
+				 " it: fragsim trace convert --complete SNAPSHOT OUT.fsb", path);
 	if (!v.snapshot)
 		return frag_fail(err, FRAG_ETRACE,
 				 "%s: no snapshot of PyTorch (%s): only those"

@@ -45,7 +45,7 @@ static const struct frag_policy_ops snug = {
 	.name = "snug",
 	.summary = "the smallest free block, whole, if the request fills enough of it",
 	.params = snug_params,
-	.index = &frag_index_size,
+	.order = FRAG_ORDER_SIZE,
 	.alloc = snug_alloc,
 	.free = snug_free,
 };

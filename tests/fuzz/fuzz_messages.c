@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "messages/finder.h"
+#include "messages/advice.h"
+#include "messages/speakers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,16 +39,17 @@ static int found(void *ctx, const struct frag_message *m)
 
 	const char *missing[FRAG_MISSING_MAX + 1];
 
-	must(m->possible && m->possible < 1U << FRAG_SHORTAGES, "nothing is possible");
+	must(m->possible && m->possible < 1U << FRAG_SHORT_VERDICTS, "nothing is possible");
 	frag_message_missing(m, missing);
 	must(m->said[FRAG_SAID_ASKED].there || frag_message_is_budget(m)
-	     || m->verdict == FRAG_SHORT_UNKNOWN, "a verdict without a request");
+	     || frag_speakers[m->wording].decided || m->verdict == FRAG_SHORT_UNKNOWN
+	     || m->wording == FRAG_WORDING_TENSORRT, "a verdict without a request");
 	must(m->verdict == FRAG_SHORT_UNKNOWN || !*missing, "a verdict lacks a value");
 	for (int i = 0; i < FRAG_SAID_ALL; i++)
 		check_figure(&m->said[i]);
 	check_figure(&m->need);
 	must(m->verdict == FRAG_SHORT_UNKNOWN || m->possible >> m->verdict & 1, "its own verdict");
-	must(frag_wordings[m->wording].name && frag_oom_cause_name(frag_message_cause(m)), "a name");
+	must(frag_wording_names[m->wording] && frag_oom_cause_name(frag_message_cause(m)), "a name");
 	must(m->line > 0, "lines begin with 1");
 	check_figure(&m->total);
 	check_figure(&m->free);
@@ -61,28 +63,33 @@ static int found(void *ctx, const struct frag_message *m)
 }
 
 /* step: how many bytes at a time. */
-static uint64_t read_all(struct found *f, const char *data, size_t size, size_t step)
+static void read_all(struct found *f, const char *data, size_t size, size_t step)
 {
 	struct frag_finder *finder = frag_finder_new(found, f);
-	uint64_t bare, line;
+	struct frag_surroundings around = { .system = FRAG_SYSTEM_UNKNOWN };
 
 	must(finder != NULL, "out of memory");
+	frag_finder_look_around(finder, &around);
 	f->count = 0;
 	for (size_t at = 0; at < size; at += step)
 		must(frag_finder_feed(finder, data + at, size - at < step ? size - at : step) == 0,
 		     "found failed");
 	must(frag_finder_end(finder) == 0, "found failed");
-	bare = frag_finder_bare(finder, &line);
 	frag_finder_del(finder);
-	return bare;
+	for (uint64_t i = 0; i < f->count && i < KEPT; i++) {
+		const struct frag_message_group group = { .first = f->messages[i], .around = &around };
+		struct frag_advice advice;
+
+		for (uint32_t k = 0; frag_advice_at(&group, k, &advice); k++)
+			must(*advice.text && strlen(advice.text) < FRAG_ADVICE_ROOM - 1, "an advice is cut");
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct found whole, pieces;
-	const uint64_t bare = read_all(&whole, (const char *)data, size, size ? size : 1);
-
-	must(read_all(&pieces, (const char *)data, size, 7) == bare, "other bare ones in pieces");
+	read_all(&whole, (const char *)data, size, size ? size : 1);
+	read_all(&pieces, (const char *)data, size, 7);
 	must(whole.count == pieces.count, "other messages in pieces");
 	for (uint64_t i = 0; i < whole.count && i < KEPT; i++)
 		must(whole.messages[i].line == pieces.messages[i].line

@@ -1,7 +1,7 @@
 /*
  * recount.h - totals of a run that share nothing with the program's: for fuzz_engine.
  *
- * recount_event() says what an event does to the blocks of the trace (fragsim-trace(5));
+ * recount_event() says what an event does to the blocks of the trace (fragsim-lines(5));
  * recount_see() watches a run step by step: it notes where blocks were placed and
  * which segments the device gave, counts all anew, slowly, and compares.
  */

@@ -26,9 +26,9 @@ class Kind:
 
 def kinds() -> list[Kind]:
     return [
-        Kind('frag_sink_ops', 'trace', 'src/trace/trace_formats.c', ('anonymize', 'to'),
+        Kind('frag_sink_ops', 'trace', 'src/trace/trace_formats.c', ('trace anonymize', 'to'),
              'tests/formats/forms/run.py'),
-        Kind('frag_export_ops', 'answers', 'src/answers/export.c', ('convert', 'to'),
+        Kind('frag_export_ops', 'answers', 'src/answers/export.c', ('trace convert', 'to'),
              'tests/commands/run_export/run.py', 'tests/commands/run_sqlite/run.py'),
         Kind('frag_format', 'answers', 'src/answers/diff_answer.c', ('diff', 'format'),
              'tests/commands/diff/run.py'),
@@ -39,7 +39,7 @@ def check_listed(tap: Tap, kind: Kind) -> None:
     section = tree.Section(TITLE)
     command, option = kind.option
     for x in kind.entries:
-        section.need(x.name in tree.offered(command, f'--{option}', ''), kind.listed_in,
+        section.need(x.name in tree.offered(*command.split(), f'--{option}', ''), kind.listed_in,
                      f'the table does not have {x.symbol} of {x.file}', 2)
         section.need(tree.has_word(x.name, ''.join(map(tree.text, kind.tests))), kind.tests[0],
                      f'no test writes {x.name}', 4)
@@ -50,8 +50,9 @@ def check_listed(tap: Tap, kind: Kind) -> None:
 
 
 def check_whole_lists(tap: Tap) -> None:
-    for command, option in (('convert', 'to'), ('diff', 'format')):
-        names = tree.offered(command, f'--{option}', '')
+    for command, option in (('trace convert', 'to'), ('diff', 'format')):
+        # the page is no format of diff alone
+        names = [x for x in tree.offered(*command.split(), f'--{option}', '') if x != 'html']
         tap.result(f'forms: whoever goes through all of {command} --{option} has each',
                    [f'{x} (CONTRIBUTING, {TITLE}, step 4)' for x in partial(names)])
 
@@ -71,7 +72,7 @@ def check_words(tap: Tap) -> None:
                                         tree.fragsim(command, '-h')):
             pairs += 1
             line = help_line(command, option)
-            for word in tree.offered(command, f'--{option}', ''):
+            for word in tree.offered(*command.split(), f'--{option}', ''):
                 section.need(tree.has_word(word, line), homes_of(option, takes),
                              f'the line of --{option} in {command} -h does not have {word}', 3)
     tap.result('forms: -h has each word that an option takes', section.take(),
@@ -80,11 +81,11 @@ def check_words(tap: Tap) -> None:
 
 def check_manual(tap: Tap) -> None:
     section = tree.Section(TITLE)
-    convert, diff = tree.text('man/fragsim-convert.1'), tree.text('man/fragsim-diff.1')
+    convert, diff = tree.text('man/fragsim-trace.1').split('.Sh TRACE CONVERT\n')[1], tree.text('man/fragsim-diff.1')
     to = convert[convert.index('.It Fl t , Fl -to Ar FORM'):]
     to = to[:to.index('\n.It ')] if '\n.It ' in to else to
-    for word in tree.offered('convert', '--to', ''):
-        section.need(re.search(rf'^\.Cm .*(?<!\S){word}(?!\S)', to, re.M), 'man/fragsim-convert.1',
+    for word in tree.offered('trace', 'convert', '--to', ''):
+        section.need(re.search(rf'^\.Cm .*(?<!\S){word}(?!\S)', to, re.M), 'man/fragsim-trace.1',
                      f'--to does not name .Cm {word}', 5)
         # what is written as a whole has the name of the form that is read
         section.need(re.search(rf'^\.It (?:PyTorch )?{word} Ta (?:yes|no) Ta (?:yes|of a run)',

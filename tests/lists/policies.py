@@ -14,7 +14,7 @@ DRAWS = 300             # of a random generator of keys: each comes up in one of
 
 def listed() -> dict[str, list[str]]:
     """The policies that the program has, and their keys."""
-    document = json.loads(tree.fragsim('policies', '--json', '-'))
+    document = json.loads(tree.fragsim('list', 'policies', '--json', '-'))
     return {x['name']: [key['name'] for key in x['params']] for x in document['policies']}
 
 

@@ -18,7 +18,7 @@ def form_of(data: bytes) -> str:
     with tempfile.NamedTemporaryFile(prefix='lists-') as file:
         file.write(data)
         file.flush()
-        said = tree.fragsim('info', '-q', '--json', '-', file.name)
+        said = tree.fragsim('trace', 'info', '-q', '--json', '-', file.name)
     return json.loads(said)['form'] if said.startswith('{') else ''
 
 

@@ -22,7 +22,6 @@ import readers  # noqa: E402
 import mentions  # noqa: E402
 import modules  # noqa: E402
 import scenarios  # noqa: E402
-import schemas  # noqa: E402
 import steps  # noqa: E402
 import tags  # noqa: E402
 import tree  # noqa: E402
@@ -36,7 +35,7 @@ def main(argv: list[str]) -> int:
     tree.PROGRAM = Path(argv[1]).resolve()
     tap = Tap()
     for part in (policies, commands, readers, forms, labels, scenarios, headers, modules, mentions,
-                 schemas, steps, tags, house):
+                 steps, tags, house):
         part.check(tap)
     return tap.finish()
 

@@ -9,7 +9,7 @@ TITLE = 'Add a scenario'
 
 def check(tap: Tap) -> None:
     found = tree.entries('frag_scenario', 'gen')
-    listed = re.findall(r'^([\w-]+) ', tree.fragsim('gen', '--list'), re.M)
+    listed = re.findall(r'^([\w-]+) ', tree.fragsim('trace', 'gen', '--list'), re.M)
     tests = ''.join(tree.text(x) for x in tree.files('tests/commands/trace_gen/*.py'))
     section = tree.Section(TITLE)
     for x in found:

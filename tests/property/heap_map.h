@@ -52,7 +52,7 @@ struct world {
 
 /* How a world's lists are kept. */
 struct kind {
-	const struct frag_index_ops *index;
+	enum frag_order order;
 	bool has_which;
 };
 
@@ -249,9 +249,9 @@ static bool comes_before(const struct world *w, const struct spot *a, const stru
 {
 	uint64_t a_size = size_of(a), b_size = size_of(b), a_key = key(a), b_key = key(b);
 
-	if (w->kind->index == &frag_index_key && a_key != b_key)
+	if (w->kind->order == FRAG_ORDER_KEY && a_key != b_key)
 		return a_key < b_key;
-	if (w->kind->index == &frag_index_size && a_size != b_size)
+	if (w->kind->order == FRAG_ORDER_SIZE && a_size != b_size)
 		return a_size < b_size;
 	if (a->map != b->map)
 		return a->map->ordinal < b->map->ordinal;
@@ -314,7 +314,7 @@ static void compare_places(const struct world *w, frag_list list, uint32_t l)
 		}
 		assert_int_equal(frag_heap_list_of(w->rig.heap, b) == list, stands_in(w, s, l));
 		assert_int_equal(frag_heap_key(w->rig.heap, b),
-				 w->kind->index == &frag_index_key ? key(s) : 0);
+				 w->kind->order == FRAG_ORDER_KEY ? key(s) : 0);
 		if (!stands_in(w, s, l))
 			continue;
 		assert_int_equal(frag_heap_after(w->rig.heap, b), best(w, l, 0, s, false));
@@ -340,7 +340,7 @@ static void compare_find(struct world *w)
 	assert_int_equal(frag_heap_find(h, list, 0), best(w, l, 0, NULL, false));
 	assert_int_equal(frag_heap_find_last(h, list, bytes), best(w, l, bytes, NULL, true));
 	assert_int_equal(frag_heap_find_key(h, list, bytes, min),
-			 w->kind->index == &frag_index_key ? best_from_key(w, l, bytes, min)
+			 w->kind->order == FRAG_ORDER_KEY ? best_from_key(w, l, bytes, min)
 							   : FRAG_NO_BLOCK);
 	compare_places(w, list, l);
 }

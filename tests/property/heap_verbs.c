@@ -353,7 +353,7 @@ static void run(uint64_t seed, const struct kind *kind)
 	const uint64_t param = 17;
 	const struct frag_sorter by = {
 		.which = kind->has_which ? which_hook : NULL,
-		.key = kind->index == &frag_index_key ? key_hook : NULL,
+		.key = kind->order == FRAG_ORDER_KEY ? key_hook : NULL,
 		.state = &state, .param = &param,
 	};
 	struct world *w = calloc(1, sizeof(*w));
@@ -361,7 +361,7 @@ static void run(uint64_t seed, const struct kind *kind)
 	assert_non_null(w);
 	w->random = seed;
 	w->kind = kind;
-	rig_begin(&w->rig, TOTAL, GRANULARITY, kind->index);
+	rig_begin(&w->rig, TOTAL, GRANULARITY, kind->order);
 	frag_heap_sort_by(w->rig.heap, &by);
 	for (uint32_t l = 0; l < LISTS; l++)
 		assert_int_equal(frag_heap_list(w->rig.heap, pools[l], l, &w->lists[l]), 0);
@@ -376,9 +376,9 @@ static void run(uint64_t seed, const struct kind *kind)
 	free(w);
 }
 
-static void run_all(uint64_t first, const struct frag_index_ops *index, bool has_which)
+static void run_all(uint64_t first, enum frag_order order, bool has_which)
 {
-	const struct kind kind = { .index = index, .has_which = has_which };
+	const struct kind kind = { .order = order, .has_which = has_which };
 
 	for (uint64_t seed = first; seed < first + 60; seed++)
 		run(seed, &kind);
@@ -387,28 +387,28 @@ static void run_all(uint64_t first, const struct frag_index_ops *index, bool has
 static void test_by_size(void **state)
 {
 	(void)state;
-	run_all(1, &frag_index_size, false);
+	run_all(1, FRAG_ORDER_SIZE, false);
 }
 
 static void test_by_address(void **state)
 {
 	(void)state;
-	run_all(1001, &frag_index_address, false);
+	run_all(1001, FRAG_ORDER_ADDRESS, false);
 }
 
 static void test_by_key(void **state)
 {
 	(void)state;
-	run_all(2001, &frag_index_key, false);
+	run_all(2001, FRAG_ORDER_KEY, false);
 }
 
 /* Several lists for the blocks of one segment, in each order. */
 static void test_sorted(void **state)
 {
 	(void)state;
-	run_all(3001, &frag_index_size, true);
-	run_all(4001, &frag_index_address, true);
-	run_all(5001, &frag_index_key, true);
+	run_all(3001, FRAG_ORDER_SIZE, true);
+	run_all(4001, FRAG_ORDER_ADDRESS, true);
+	run_all(5001, FRAG_ORDER_KEY, true);
 }
 
 int main(void)

@@ -143,7 +143,7 @@ def oom_message(policy, m):
 
 
 class Pending:
-    """A block freed by the program and still in use (fragsim-trace(5))."""
+    """A block freed by the program and still in use (fragsim-lines(5))."""
 
     def __init__(self, allocation, until_complete, streams):
         self.allocation = allocation

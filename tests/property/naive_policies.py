@@ -1,4 +1,4 @@
-# naive_policies.py - the device (fragsim-trace(5), Members of a device) and the policies (fragsim-policies(7)) of naive.py
+# naive_policies.py - the device (fragsim-lines(5), Members of a device) and the policies (fragsim-policies(7)) of naive.py
 """Lists of segments, lists of blocks, linear searches: as plain as the text that they follow."""
 
 import math
@@ -22,7 +22,7 @@ def power_of_two_at_least(x):
     return power
 
 
-# ---- the device (fragsim-trace(5), Members of a device) ------------------------------------------------------------------------
+# ---- the device (fragsim-lines(5), Members of a device) ------------------------------------------------------------------------
 
 class Device:
     """A ledger of whole segments."""

@@ -1,4 +1,4 @@
-# naive_trace.py - reads a valid trace and says what its ids mean (fragsim(1) and fragsim-trace(5)), for naive.py
+# naive_trace.py - reads a valid trace and says what its ids mean (fragsim(1) and fragsim-lines(5)), for naive.py
 """Nothing here knows a policy: whether an event is valid depends on the trace alone."""
 
 import gzip
@@ -88,7 +88,7 @@ def named(pool):
 
 
 def resolve(events, device_count):
-    """Events as Steps. Fails where an id is used against fragsim-trace(5), which no policy can change."""
+    """Events as Steps. Fails where an id is used against fragsim-lines(5), which no policy can change."""
     live = {}           # id -> Allocation
     pending = {}        # id -> Allocations that wait for `complete`, the oldest first
     released = set()    # pools that the program is done with, by device

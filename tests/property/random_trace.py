@@ -3,7 +3,7 @@
 #
 # What a trace looks like (its form, spacing, ids, sizes, devices, which ops it has) is drawn once a
 # trace, not once an event, so that every seed is a different kind of trace and some are extreme.
-"""random_trace.py SEED [--events N] [-o FILE]: write a random valid trace (fragsim-trace(5))"""
+"""random_trace.py SEED [--events N] [-o FILE]: write a random valid trace (fragsim-lines(5))"""
 
 import argparse
 import gzip

@@ -133,7 +133,7 @@ static int ranges_notice(struct frag_policy *p, const struct frag_notice *n, boo
 const struct frag_policy_ops policy_ranges = {
 	.name = "ranges",
 	.summary = "best fit in expandable ranges",
-	.index = &frag_index_size,
+	.order = FRAG_ORDER_SIZE,
 	.state_size = sizeof(struct ranges),
 	.alloc = ranges_alloc,
 	.free = ranges_free,

@@ -15,7 +15,7 @@ enum { ALIGN, KEEP };
 
 /*
  * Optional: the keys of NAME:key=value. They are parsed, range-checked, listed by
- * `fragsim policies` and shown in results from this table alone.
+ * `fragsim list policies` and shown in results from this table alone.
  */
 static const struct frag_param_spec skeleton_params[] = {
 	{ .name = "align", .type = FRAG_PARAM_SIZE, .fallback = 512, .min = 1,
@@ -58,7 +58,7 @@ static int skeleton_settings(uint64_t *param, const char *text, size_t length,
  * Optional, called by the heap in the midst of a verb, whenever a block has become free
  * or a free one has changed: the number of its list, among those of its pool. Here all
  * are in list 0, as without it. `key` is called at the same moments, and orders each list
- * of a policy whose index is frag_index_key; a policy with another index has none.
+ * of a policy whose order is FRAG_ORDER_KEY; a policy with another has none.
  */
 static uint32_t skeleton_which(const void *state, const uint64_t *param,
 			       const struct frag_segment_view *s, const struct frag_block_view *b)
@@ -175,7 +175,7 @@ const struct frag_policy_ops policy_skeleton = {
 	.name = "skeleton",
 	.summary = "a template",
 	.params = skeleton_params,
-	.index = &frag_index_address,
+	.order = FRAG_ORDER_ADDRESS,
 	.which = skeleton_which,
 	.state_size = sizeof(struct skeleton),
 	.check = skeleton_check,

@@ -90,7 +90,7 @@ const struct frag_policy_ops policy_twoended = {
 	.name = "twoended",
 	.summary = "small requests from below, large ones from above",
 	.params = twoended_params,
-	.index = &frag_index_address,
+	.order = FRAG_ORDER_ADDRESS,
 	.alloc = twoended_alloc,
 	.free = twoended_free,
 };

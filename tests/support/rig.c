@@ -7,12 +7,12 @@
 #include "support/faulty_device.h"
 
 void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,
-	       const struct frag_index_ops *index)
+	       enum frag_order order)
 {
 	faulty_begin(0, 0);
 	assert_int_equal(frag_device_open(&r->dev, &faulty_device, total, 0, 0, granularity, NULL),
 			 0);
-	r->heap = frag_heap_new(&r->dev, index);
+	r->heap = frag_heap_new(&r->dev, order);
 	assert_non_null(r->heap);
 	assert_int_equal(frag_heap_list(r->heap, 0, 0, &r->list), 0);
 	frag_heap_step(r->heap);
@@ -32,7 +32,7 @@ int rig_setup(void **state)
 {
 	static struct rig rig;
 
-	rig_begin(&rig, 0, 1, &frag_index_size);
+	rig_begin(&rig, 0, 1, FRAG_ORDER_SIZE);
 	*state = &rig;
 	return 0;
 }

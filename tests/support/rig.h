@@ -16,7 +16,7 @@ struct rig {
 
 /* The faulty device, which keeps a table, with this capacity and granularity. */
 void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,
-	       const struct frag_index_ops *index);
+	       enum frag_order order);
 
 /* Deletes the heap, closes the device; everything must have been given back. */
 void rig_end(struct rig *r);

@@ -104,4 +104,4 @@ def write(folder: Path, program: str) -> None:
     for encoding in ('UTF-8', 'UTF-16le'):
         database(folder / f'nsys-{encoding.lower()}.sqlite', encoding)
     for name in ('lines.fsb', 'lines.json.zst'):
-        subprocess.run([program, 'convert', '-q', 'lines.ndjson', name], cwd=folder, check=True)
+        subprocess.run([program, 'trace', 'convert', '-q', 'lines.ndjson', name], cwd=folder, check=True)

@@ -7,7 +7,7 @@ static int begin(void **state)
 {
 	static struct rig rig;
 
-	rig_begin(&rig, 0, 512, &frag_index_size);
+	rig_begin(&rig, 0, 512, FRAG_ORDER_SIZE);
 	*state = &rig;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * test_block_lifetimes.c - ids, and what freed blocks wait for, against fragsim-trace(5) word by word.
+ * test_block_lifetimes.c - ids, and what freed blocks wait for, against fragsim-lines(5) word by word.
  *
  * The model keeps every block that was ever made in one array and answers each
  * question by a walk over all of it.

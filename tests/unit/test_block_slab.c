@@ -13,7 +13,7 @@ static int begin(void **state)
 {
 	static struct fixture f;
 
-	rig_begin(&f.rig, 0, 512, &frag_index_size);
+	rig_begin(&f.rig, 0, 512, FRAG_ORDER_SIZE);
 	assert_int_equal(frag_heap_list(f.rig.heap, 0, 1, &f.slots), 0);
 	*state = &f;
 	return 0;

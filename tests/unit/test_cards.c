@@ -148,8 +148,8 @@ static void test_names(void **state)
 		{ "rtx-4091", "did you mean rtx-4090?" },
 		{ "4070", "did you mean rtx-4070?" },
 		{ "a30:3g", "did you mean a30:1g.6gb, a30:2g.12gb or a30:4g.24gb?" },
-		{ "nothing-like-it", "no card \"nothing-like-it\"; fragsim cards lists them" },
-		{ "", "no card \"\"; fragsim cards lists them" },
+		{ "nothing-like-it", "no card \"nothing-like-it\"; fragsim list cards lists them" },
+		{ "", "no card \"\"; fragsim list cards lists them" },
 	};
 	struct frag_error err;
 

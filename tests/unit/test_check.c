@@ -46,7 +46,7 @@ static frag_block next(const struct scene *s, frag_block b)
 static void begin(struct scene *s)
 {
 	assert_int_equal(frag_device_open(&s->dev, &frag_device_simulated, 0, 0, 0, 1, NULL), 0);
-	s->h = frag_heap_new(&s->dev, &frag_index_size);
+	s->h = frag_heap_new(&s->dev, FRAG_ORDER_SIZE);
 	assert_non_null(s->h);
 	assert_int_equal(frag_heap_list(s->h, 0, 0, &s->list), 0);
 	assert_int_equal(frag_heap_list(s->h, 0, 1, &s->slots), 0);
@@ -72,12 +72,12 @@ static void end(struct scene *s)
 	frag_device_close(&s->dev);
 }
 
-static struct block *block(struct scene *s, frag_block b)
+static struct frag_heap_block *block(struct scene *s, frag_block b)
 {
 	return &s->h->blocks[b];
 }
 
-static struct segment *segment(struct scene *s, frag_block b)
+static struct frag_heap_segment *segment(struct scene *s, frag_block b)
 {
 	return &s->h->segments[s->h->blocks[b].segment];
 }
@@ -96,7 +96,7 @@ static void nothing_left(struct scene *s) { block(s, s->live)->bytes = 0; }
 static void bad_prev(struct scene *s) { block(s, s->pending)->prev = s->free; }
 static void of_another(struct scene *s) { block(s, s->live)->segment = block(s, s->idle)->segment; }
 static void short_segment(struct scene *s) { segment(s, s->live)->bytes++; }
-static void cut_short(struct scene *s) { block(s, s->live)->next = NONE; }
+static void cut_short(struct scene *s) { block(s, s->live)->next = FRAG_NO_ENTRY; }
 static void live_count(struct scene *s) { segment(s, s->live)->live++; }
 static void mapped(struct scene *s) { segment(s, s->page)->mapped += PAGE; }
 
@@ -186,7 +186,7 @@ static void pending_many(struct scene *s) { s->h->pending_count++; }
 /* Idle segments. */
 static void kept(struct scene *s) { segment(s, s->idle)->kept = true; }
 static void not_kept(struct scene *s) { segment(s, s->kept)->kept = false; }
-static void forgotten(struct scene *s) { segment(s, s->idle)->idle_at = NONE; }
+static void forgotten(struct scene *s) { segment(s, s->idle)->idle_at = FRAG_NO_ENTRY; }
 static void idle_wrong(struct scene *s) { s->h->idle[segment(s, s->idle)->idle_at] = 0; }
 static void idle_many(struct scene *s) { s->h->idle[s->h->idle_count++] = 0; }
 
@@ -292,7 +292,7 @@ static void test_by_address(void **state)
 
 	(void)state;
 	assert_int_equal(frag_device_open(&dev, &frag_device_simulated, 0, 0, 0, 1, NULL), 0);
-	h = frag_heap_new(&dev, &frag_index_address);
+	h = frag_heap_new(&dev, FRAG_ORDER_ADDRESS);
 	assert_int_equal(frag_heap_list(h, 0, 0, &list), 0);
 	assert_int_equal(frag_heap_grow(h, list, 512, &b), 0);
 	assert_int_equal(frag_heap_check(h, &err), 0);
@@ -325,11 +325,11 @@ static uint64_t from_above(const void *state, const uint64_t *param,
 }
 
 /* A segment of 40 bytes: 8 free, 8 taken, 8 free, 8 taken, 8 free; and where the policy sorts. */
-static struct frag_heap *sorted_heap(struct frag_device *dev, const struct frag_index_ops *index,
+static struct frag_heap *sorted_heap(struct frag_device *dev, enum frag_order order,
 				     frag_block at[5])
 {
 	const struct frag_sorter by = { .which = by_sixteens, .key = from_above };
-	struct frag_heap *h = frag_heap_new(dev, index);
+	struct frag_heap *h = frag_heap_new(dev, order);
 	frag_list list;
 
 	assert_non_null(h);
@@ -353,8 +353,8 @@ static struct frag_heap *sorted_heap(struct frag_device *dev, const struct frag_
 /* What the heap keeps of a free block where the policy sorts, spoilt one by one. */
 static void test_sorted(void **state)
 {
-	static const struct frag_index_ops *const orders[] = {
-		&frag_index_size, &frag_index_address, &frag_index_key,
+	static const enum frag_order orders[] = {
+		FRAG_ORDER_SIZE, FRAG_ORDER_ADDRESS, FRAG_ORDER_KEY,
 	};
 	static const struct {
 		uint32_t list;
@@ -381,7 +381,7 @@ static void test_sorted(void **state)
 		h->blocks[at[2]].list = wrong[case_at].list;
 		h->blocks[at[2]].key += wrong[case_at].key;
 		/* only an order by key has keys to be wrong */
-		if (wrong[case_at].key && h->index.order != FRAG_BY_KEY) {
+		if (wrong[case_at].key && h->index.order != FRAG_ORDER_KEY) {
 			assert_int_equal(frag_heap_check(h, &err), 0);
 		} else {
 			assert_int_equal(frag_heap_check(h, &err), -FRAG_ECHECK);

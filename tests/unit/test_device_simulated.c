@@ -1,5 +1,5 @@
 /*
- * test_device_simulated.c - the figures of the simulated device, against fragsim-trace(5), Members of
+ * test_device_simulated.c - the figures of the simulated device, against fragsim-lines(5), Members of
  * a device.
  */
 #include "fragsim/device.h"

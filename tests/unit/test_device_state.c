@@ -182,7 +182,7 @@ static void test_random(void **state)
 		struct list l = { .count = 0 };
 		struct rig r;
 
-		rig_begin(&r, 0, 1, &frag_index_size);
+		rig_begin(&r, 0, 1, FRAG_ORDER_SIZE);
 		for (uint32_t s = 0; s < SEGMENTS; s++) {
 			int blocks[BLOCKS];
 

@@ -8,7 +8,7 @@ static int begin(void **state)
 {
 	static struct rig rig;
 
-	rig_begin(&rig, UINT64_C(10) * SEGMENT, 512, &frag_index_size);
+	rig_begin(&rig, UINT64_C(10) * SEGMENT, 512, FRAG_ORDER_SIZE);
 	*state = &rig;
 	return 0;
 }
@@ -315,7 +315,7 @@ static void test_find_by_address(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_begin(&r, 0, 512, &frag_index_address);
+	rig_begin(&r, 0, 512, FRAG_ORDER_ADDRESS);
 	lay_out(&r);
 	expect_found(&r, frag_heap_find(r.heap, r.list, 1), 0);
 	expect_found(&r, frag_heap_find(r.heap, r.list, 1025), 2560);

@@ -34,7 +34,7 @@ static bool lower(const struct frag_entry *a, const struct frag_entry *b)
 /* Does a come before b in that order? */
 static bool before(const struct frag_entry *a, const struct frag_entry *b, enum frag_order order)
 {
-	if (order != FRAG_BY_ADDRESS && a->size != b->size)
+	if (order != FRAG_ORDER_ADDRESS && a->size != b->size)
 		return a->size < b->size;
 	return lower(a, b);
 }
@@ -42,7 +42,7 @@ static bool before(const struct frag_entry *a, const struct frag_entry *b, enum 
 /* By key, `size` is the key, and the test makes the size of the address. */
 static uint64_t bytes_of(const struct fixture *f, const struct frag_entry *e)
 {
-	return f->index.order == FRAG_BY_KEY ? 1 + e->offset * 31 % 997 : e->size;
+	return f->index.order == FRAG_ORDER_KEY ? 1 + e->offset * 31 % 997 : e->size;
 }
 
 /* The first of the list, or the last, at or after `from` that holds bytes. */
@@ -160,7 +160,7 @@ static void ask(struct fixture *f, uint32_t bits)
 	uint32_t list = (uint32_t)random_below(&f->random, f->lists);
 	uint64_t bytes = random_size(&f->random, bits);
 	const struct frag_entry from = {
-		.size = f->index.order == FRAG_BY_KEY ? random_size(&f->random, bits) : 0,
+		.size = f->index.order == FRAG_ORDER_KEY ? random_size(&f->random, bits) : 0,
 		.tie = (uint32_t)random_below(&f->random, 100),
 		.offset = random_below(&f->random, 5000),
 	};
@@ -172,7 +172,7 @@ static void ask(struct fixture *f, uint32_t bits)
 		     naive(f, list, bytes, NULL, true));
 	expect_entry(frag_index_near(&f->index, list, &from, false),
 		     naive(f, list, 0, &from, false));
-	if (f->index.order != FRAG_BY_SIZE)
+	if (f->index.order != FRAG_ORDER_SIZE)
 		expect_entry(frag_index_find_from(&f->index, list, bytes, &from),
 			     naive_find(f, list, bytes, &from));
 }
@@ -183,7 +183,7 @@ static void replace_any(struct fixture *f, uint32_t bits)
 	struct row *row = &f->rows[random_below(&f->random, f->count + 1)];
 	struct frag_entry now = row->entry;
 
-	if (row == &f->rows[f->count] || f->index.order == FRAG_BY_KEY)
+	if (row == &f->rows[f->count] || f->index.order == FRAG_ORDER_KEY)
 		return;
 	now.size = random_below(&f->random, 3) ? 1 + now.size * 15 / 16
 					       : random_size(&f->random, bits);
@@ -229,11 +229,11 @@ static void test_random(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < LENGTH(cases); i++) {
-		churn(FRAG_BY_SIZE, cases[i].lists, cases[i].bits, cases[i].length,
+		churn(FRAG_ORDER_SIZE, cases[i].lists, cases[i].bits, cases[i].length,
 		      i);
-		churn(FRAG_BY_ADDRESS, cases[i].lists, cases[i].bits, cases[i].length,
+		churn(FRAG_ORDER_ADDRESS, cases[i].lists, cases[i].bits, cases[i].length,
 		      50 + i);
-		churn(FRAG_BY_KEY, cases[i].lists, cases[i].bits, cases[i].length,
+		churn(FRAG_ORDER_KEY, cases[i].lists, cases[i].bits, cases[i].length,
 		      100 + i);
 	}
 }
@@ -264,7 +264,7 @@ static void find_borders(uint32_t parts)
 {
 	uint64_t sizes[MAX];
 	uint32_t n = border_sizes(sizes, parts);
-	struct fixture *f = begin(FRAG_BY_SIZE, 1, 0);
+	struct fixture *f = begin(FRAG_ORDER_SIZE, 1, 0);
 
 	for (uint32_t i = 0; i < n; i++) {
 		f->rows[i].entry = (struct frag_entry){ .size = sizes[i], .offset = i, .block = i };
@@ -293,7 +293,7 @@ static void test_lists_have_keys(void **state)
 	struct frag_index index;
 
 	(void)state;
-	assert_true(frag_index_init(&index, FRAG_BY_SIZE));
+	assert_true(frag_index_init(&index, FRAG_ORDER_SIZE));
 	assert_int_equal(frag_index_list(&index, 0, 0), 0);
 	assert_int_equal(frag_index_list(&index, 0, 1), 1);
 	assert_int_equal(frag_index_list(&index, 1, 0), 2);
@@ -313,7 +313,7 @@ static void test_reserved_lists(void **state)
 		struct frag_index index;
 		const void *lists, *top;
 
-		assert_true(frag_index_init(&index, FRAG_BY_SIZE));
+		assert_true(frag_index_init(&index, FRAG_ORDER_SIZE));
 		for (uint32_t i = 0; i < before; i++)
 			assert_int_equal(frag_index_list(&index, 0, i), i);
 		assert_true(frag_index_reserve_lists(&index, 9));
@@ -330,7 +330,7 @@ static void test_reserved_lists(void **state)
 /* New lists come while old ones hold blocks: the tournament must carry these over. */
 static void test_largest_over_many_lists(void **state)
 {
-	struct fixture *f = begin(FRAG_BY_SIZE, 0, 0);
+	struct fixture *f = begin(FRAG_ORDER_SIZE, 0, 0);
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -359,7 +359,7 @@ static void test_many_equal_sizes(void **state)
 	struct frag_index index;
 
 	(void)state;
-	assert_true(frag_index_init(&index, FRAG_BY_SIZE));
+	assert_true(frag_index_init(&index, FRAG_ORDER_SIZE));
 	assert_int_equal(frag_index_list(&index, 0, 0), 0);
 	for (uint32_t i = 0; i < 100000; i++) {
 		struct frag_entry e = { .size = 512, .offset = 512 * (uint64_t)(99999 - i),

@@ -18,9 +18,13 @@ static const struct by_hand by_hand[] = {
 	{ { 9 * G, 8 * G, 8 * G, 0, 0 }, FRAG_SHORT_OVER_DEVICE },
 	/* as much as the device has, of which 1 GiB is outside */
 	{ { 8 * G, 8 * G, 7 * G, 0, 0 }, FRAG_SHORT_CAPACITY },
-	/* 2 MiB to spare, to the byte */
-	{ { 2 * M, 8 * G, 4 * M, 8 * G - 4 * M, 0 }, FRAG_SHORT_REFUSED },
-	{ { 2 * M + 1, 8 * G, 4 * M, 8 * G - 4 * M, 0 }, FRAG_SHORT_TIGHT },
+	/* a segment is free, to the byte: of 2 MiB, of 20 MiB, of a multiple of 2 MiB */
+	{ { 1 * M, 8 * G, 2 * M, 8 * G - 2 * M, 0 }, FRAG_SHORT_REFUSED },
+	{ { 1 * M, 8 * G, 2 * M - 1, 8 * G - 2 * M, 0 }, FRAG_SHORT_TIGHT },
+	{ { 1 * M + 1, 8 * G, 20 * M, 8 * G - 20 * M, 0 }, FRAG_SHORT_REFUSED },
+	{ { 1 * M + 1, 8 * G, 20 * M - 1, 8 * G - 20 * M, 0 }, FRAG_SHORT_TIGHT },
+	{ { 11 * M, 8 * G, 12 * M, 8 * G - 12 * M, 0 }, FRAG_SHORT_REFUSED },
+	{ { 11 * M, 8 * G, 12 * M - 1, 8 * G - 12 * M, 0 }, FRAG_SHORT_TIGHT },
 	/* nothing outside; then 5 % of 100 GiB, which is not more than that; then a byte more */
 	{ { 2 * G, 100 * G, 0, 99 * G, 1 * G }, FRAG_SHORT_CAPACITY },
 	{ { 2 * G, 100 * G, 0, 94 * G, 1 * G }, FRAG_SHORT_CAPACITY },
@@ -40,10 +44,10 @@ static void test_by_hand(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(by_hand) / sizeof(*by_hand); i++)
-		if (frag_shortage_of(by_hand[i].at) != by_hand[i].verdict)
+		if (frag_shortage_of(by_hand[i].at, true) != by_hand[i].verdict)
 			fail_msg("case %zu is %s, not %s", i,
 				 frag_oom_cause_name(
-					 frag_shortage_causes[frag_shortage_of(by_hand[i].at)]),
+					 frag_shortage_causes[frag_shortage_of(by_hand[i].at, true)]),
 				 frag_oom_cause_name(frag_shortage_causes[by_hand[i].verdict]));
 }
 
@@ -116,6 +120,7 @@ static void test_ranges(void **state)
 		uint32_t possible;
 
 		make_ranges(&seed, &r);
+		r.segments = i % 2;
 		possible = frag_shortages_of(&r);
 		several += (possible & (possible - 1)) != 0;
 		for (uint32_t k = 0; k < POINTS; k++) {
@@ -123,7 +128,7 @@ static void test_ranges(void **state)
 
 			if (!pick(&seed, &r, at))
 				continue;
-			verdict = frag_shortage_of(at);
+			verdict = frag_shortage_of(at, r.segments);
 			seen[verdict]++;
 			if (!(possible >> verdict & 1))
 				fail_msg("ranges %u: %s is not possible", i,

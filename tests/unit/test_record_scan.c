@@ -187,7 +187,7 @@ static void test_values(void **state)
 }
 
 /* Members that the op has no use for are unknown ones: their type is no matter, but
- * fragsim-trace(5) names them, so they may stand once only. */
+ * fragsim-lines(5) names them, so they may stand once only. */
 static void test_members_of_other_ops(void **state)
 {
 	(void)state;

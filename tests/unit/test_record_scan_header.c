@@ -7,7 +7,7 @@
 #include "trace/record_scan.h"
 
 #define SLACK 16
-#define DEFAULT_GRANULARITY 2097152     /* fragsim-trace(5) */
+#define DEFAULT_GRANULARITY 2097152     /* fragsim-lines(5) */
 
 struct read {
 	struct frag_document doc;

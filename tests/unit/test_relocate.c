@@ -13,7 +13,7 @@ static int begin(void **state)
 {
 	static struct rig rig;
 
-	rig_begin(&rig, UINT64_C(8) * SEGMENT, 512, &frag_index_size);
+	rig_begin(&rig, UINT64_C(8) * SEGMENT, 512, FRAG_ORDER_SIZE);
 	*state = &rig;
 	return 0;
 }
@@ -171,7 +171,7 @@ static void test_fork(void **state)
 	assert_false(frag_heap_can_fork(((struct rig *)*state)->heap));
 	assert_int_equal(frag_device_open(&r->dev, &frag_device_simulated, UINT64_C(8) * SEGMENT, 0,
 					  0, 512, NULL), 0);
-	r->heap = frag_heap_new(&r->dev, &frag_index_size);
+	r->heap = frag_heap_new(&r->dev, FRAG_ORDER_SIZE);
 	assert_non_null(r->heap);
 	assert_int_equal(frag_heap_list(r->heap, 0, 0, &r->list), 0);
 	tile(r, 0x0f, blocks);

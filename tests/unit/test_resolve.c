@@ -1,5 +1,5 @@
 /*
- * test_resolve.c - records to events, as fragsim-trace(5) says: which are valid, on which
+ * test_resolve.c - records to events, as fragsim-lines(5) says: which are valid, on which
  * device they act, what they end, and what is said of those that are not.
  */
 #include <stdlib.h>

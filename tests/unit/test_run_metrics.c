@@ -36,7 +36,7 @@ struct fixture {
 static void open_metrics(struct fixture *f, uint64_t total)
 {
 	memset(f, 0, sizeof(*f));
-	rig_begin(&f->rig, total, 1024, &frag_index_size);
+	rig_begin(&f->rig, total, 1024, FRAG_ORDER_SIZE);
 	f->rig.dev.context = CONTEXT;
 	f->rig.dev.other = OTHER;
 	assert_true(frag_run_metrics_init(&f->metrics, FRAG_LEVEL_ALL));

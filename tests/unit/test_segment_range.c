@@ -15,7 +15,7 @@ static int begin(void **state)
 	static struct fixture f;
 	frag_block b;
 
-	rig_begin(&f.rig, 6 * PAGE, 1, &frag_index_size);
+	rig_begin(&f.rig, 6 * PAGE, 1, FRAG_ORDER_SIZE);
 	assert_int_equal(frag_heap_reserve(f.rig.heap, f.rig.list, PAGES * PAGE, PAGE, &b), 0);
 	rig_check(&f.rig);
 	rig_expect(&f.rig, b, 0, PAGES * PAGE, FRAG_UNMAPPED);
@@ -137,7 +137,7 @@ static void test_reserve_misused(void **state)
 	/* a device without virtual memory */
 	without.reserve = NULL;
 	assert_int_equal(frag_device_open(&plain.dev, &without, 0, 0, 0, 1, NULL), 0);
-	plain.heap = frag_heap_new(&plain.dev, &frag_index_size);
+	plain.heap = frag_heap_new(&plain.dev, FRAG_ORDER_SIZE);
 	assert_int_equal(frag_heap_list(plain.heap, 0, 0, &plain.list), 0);
 	rig_refuses(&plain, frag_heap_reserve(plain.heap, plain.list, PAGE, PAGE, &b));
 	frag_heap_del(plain.heap);
@@ -386,7 +386,7 @@ static void test_granularity(void **state)
 	frag_block b, out;
 
 	(void)state;
-	rig_begin(&r, 3500, 1024, &frag_index_size);
+	rig_begin(&r, 3500, 1024, FRAG_ORDER_SIZE);
 	assert_int_equal(frag_heap_reserve(r.heap, r.list, 8000, 1000, &b), 0);
 	assert_int_equal(frag_heap_map(r.heap, b, 0, 4000, &out), -FRAG_EDEVMEM);
 	assert_int_equal(frag_heap_map(r.heap, b, 0, 3000, &out), 0);
@@ -445,7 +445,7 @@ static void test_keep_all(void **state)
 	frag_block b;
 
 	(void)state;
-	rig_begin(&r, 0, 1, &frag_index_size);
+	rig_begin(&r, 0, 1, FRAG_ORDER_SIZE);
 	frag_heap_keep_all(r.heap);
 	assert_int_equal(frag_heap_reserve(r.heap, r.list, PAGES * PAGE, PAGE, &b), 0);
 	assert_int_equal(frag_heap_map(r.heap, b, 0, 2 * PAGE, &b), 0);
@@ -465,7 +465,7 @@ static void test_by_address(void **state)
 	frag_block b, low, high, out;
 
 	(void)state;
-	rig_begin(&r, 0, 1, &frag_index_address);
+	rig_begin(&r, 0, 1, FRAG_ORDER_ADDRESS);
 	assert_int_equal(frag_heap_reserve(r.heap, r.list, PAGES * PAGE, PAGE, &b), 0);
 	assert_int_equal(frag_heap_map(r.heap, b, 4 * PAGE, PAGE, &high), 0);
 	assert_int_equal(frag_heap_map(r.heap, b, 0, PAGE, &low), 0);
@@ -485,7 +485,7 @@ static void test_keep_mapped(void **state)
 	frag_block whole, mapped;
 
 	(void)state;
-	rig_begin(&r, 6 * PAGE, 1, &frag_index_size);
+	rig_begin(&r, 6 * PAGE, 1, FRAG_ORDER_SIZE);
 	assert_int_equal(frag_heap_reserve(r.heap, r.list, 2 * PAGE, PAGE, &whole), 0);
 	assert_int_equal(frag_heap_map(r.heap, whole, 0, 2 * PAGE, &mapped), 0);
 	rig_check(&r);

@@ -130,7 +130,7 @@ static void test_index_by_address(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_begin(&r, 0, 1, &frag_index_address);
+	rig_begin(&r, 0, 1, FRAG_ORDER_ADDRESS);
 	lay_out(&r);
 	assert_int_equal(frag_heap_release_idle(r.heap), 0);
 	rig_check(&r);
@@ -146,7 +146,7 @@ static void test_failures(void **state)
 	for (uint32_t k = 1; k <= 5; k++) {
 		struct rig r;
 
-		rig_begin(&r, 0, 1, &frag_index_size);
+		rig_begin(&r, 0, 1, FRAG_ORDER_SIZE);
 		lay_out(&r);
 		faulty.code = -FRAG_EDEVICE;
 		faulty.fail_at = faulty.calls + k;

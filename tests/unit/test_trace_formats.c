@@ -1,5 +1,5 @@
 /*
- * test_trace_formats.c - the trace format written, against fragsim-trace(5): the bytes of each
+ * test_trace_formats.c - the trace format written, against fragsim-lines(5): the bytes of each
  * kind of event, and that the reader takes them back as they were.
  */
 #include <string.h>

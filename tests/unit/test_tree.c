@@ -28,7 +28,7 @@ struct fixture {
 
 static int compare(const struct frag_entry *a, const struct frag_entry *b, enum frag_order order)
 {
-	if (order != FRAG_BY_ADDRESS && a->size != b->size)
+	if (order != FRAG_ORDER_ADDRESS && a->size != b->size)
 		return a->size < b->size ? -1 : 1;
 	if (a->tie != b->tie)
 		return a->tie < b->tie ? -1 : 1;
@@ -68,7 +68,7 @@ static void model_remove(struct model *m, uint32_t at)
 static bool model_has_address(const struct model *m, const struct frag_entry *e)
 {
 	for (uint32_t i = 0; i < m->count; i++)
-		if (compare(&m->entries[i], e, FRAG_BY_ADDRESS) == 0)
+		if (compare(&m->entries[i], e, FRAG_ORDER_ADDRESS) == 0)
 			return true;
 	return false;
 }
@@ -76,7 +76,7 @@ static bool model_has_address(const struct model *m, const struct frag_entry *e)
 /* By key, `size` is the key, and the test makes the size of the block's number. */
 static uint64_t bytes_of(const struct model *m, const struct frag_entry *e)
 {
-	return m->order == FRAG_BY_KEY ? 1 + e->block % 1000 * 77 : e->size;
+	return m->order == FRAG_ORDER_KEY ? 1 + e->block % 1000 * 77 : e->size;
 }
 
 static uint64_t model_largest(const struct model *m)
@@ -192,7 +192,7 @@ static void ask(struct fixture *f, uint64_t few)
 	expect_entry(near(f, &lowest, false), m->count ? &m->entries[0] : NULL);
 	expect_entry(near(f, &highest, true), m->count ? &m->entries[m->count - 1] : NULL);
 	expect_entry(near(f, &key, true), at ? &m->entries[at - 1] : NULL);
-	if (m->order == FRAG_BY_SIZE)
+	if (m->order == FRAG_ORDER_SIZE)
 		return;
 	bytes = bytes_of(m, &key);
 	assert_int_equal(frag_tree_largest(&f->nodes, f->root, m->order), model_largest(m));
@@ -246,9 +246,9 @@ static void test_random(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < LENGTH(sizes); i++) {
-		churn(FRAG_BY_SIZE, sizes[i], i);
-		churn(FRAG_BY_ADDRESS, sizes[i], 100 + i);
-		churn(FRAG_BY_KEY, sizes[i], 200 + i);
+		churn(FRAG_ORDER_SIZE, sizes[i], i);
+		churn(FRAG_ORDER_ADDRESS, sizes[i], 100 + i);
+		churn(FRAG_ORDER_KEY, sizes[i], 200 + i);
 	}
 }
 
@@ -272,26 +272,26 @@ static void drain_from(enum frag_order order, bool low)
 static void test_drains(void **state)
 {
 	(void)state;
-	drain_from(FRAG_BY_SIZE, true);
-	drain_from(FRAG_BY_SIZE, false);
-	drain_from(FRAG_BY_ADDRESS, true);
-	drain_from(FRAG_BY_ADDRESS, false);
-	drain_from(FRAG_BY_KEY, true);
-	drain_from(FRAG_BY_KEY, false);
+	drain_from(FRAG_ORDER_SIZE, true);
+	drain_from(FRAG_ORDER_SIZE, false);
+	drain_from(FRAG_ORDER_ADDRESS, true);
+	drain_from(FRAG_ORDER_ADDRESS, false);
+	drain_from(FRAG_ORDER_KEY, true);
+	drain_from(FRAG_ORDER_KEY, false);
 }
 
 static void test_empty(void **state)
 {
-	struct fixture *f = begin(FRAG_BY_ADDRESS, 1);
+	struct fixture *f = begin(FRAG_ORDER_ADDRESS, 1);
 	const struct frag_entry key = { .size = 0 };
 
 	(void)state;
 	assert_null(near(f, &key, false));
 	assert_null(near(f, &highest, true));
-	assert_null(frag_tree_near(&f->nodes, f->root, FRAG_BY_SIZE, &key, false));
-	assert_null(frag_tree_fit(&f->nodes, f->root, FRAG_BY_ADDRESS, &key, 0));
-	assert_null(frag_tree_fit_last(&f->nodes, f->root, FRAG_BY_KEY, 0));
-	assert_int_equal(frag_tree_largest(&f->nodes, f->root, FRAG_BY_ADDRESS), 0);
+	assert_null(frag_tree_near(&f->nodes, f->root, FRAG_ORDER_SIZE, &key, false));
+	assert_null(frag_tree_fit(&f->nodes, f->root, FRAG_ORDER_ADDRESS, &key, 0));
+	assert_null(frag_tree_fit_last(&f->nodes, f->root, FRAG_ORDER_KEY, 0));
+	assert_int_equal(frag_tree_largest(&f->nodes, f->root, FRAG_ORDER_ADDRESS), 0);
 	end(f);
 }
 
@@ -308,7 +308,7 @@ static void insert_equals(struct frag_nodes *nodes, frag_root *root, uint32_t n,
 		struct frag_entry e = equal_entry((uint32_t)(i * step % n));
 
 		assert_true(frag_nodes_reserve(nodes));
-		frag_tree_insert(nodes, root, FRAG_BY_SIZE, &e, 0);
+		frag_tree_insert(nodes, root, FRAG_ORDER_SIZE, &e, 0);
 	}
 }
 
@@ -325,8 +325,8 @@ static void test_equal_sizes(void **state)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frag_entry want = equal_entry(i);
 
-		expect_entry(frag_tree_near(&nodes, root, FRAG_BY_SIZE, &key, false), &want);
-		frag_tree_remove(&nodes, &root, FRAG_BY_SIZE, &want);
+		expect_entry(frag_tree_near(&nodes, root, FRAG_ORDER_SIZE, &key, false), &want);
+		frag_tree_remove(&nodes, &root, FRAG_ORDER_SIZE, &want);
 	}
 	assert_int_equal(root, 0);
 	frag_nodes_fini(&nodes);
@@ -345,7 +345,7 @@ static void test_nodes_are_reused(void **state)
 		for (uint32_t i = 0; i < 5000; i++) {
 			const struct frag_entry e = equal_entry(i);
 
-			frag_tree_remove(&nodes, &root, FRAG_BY_SIZE, &e);
+			frag_tree_remove(&nodes, &root, FRAG_ORDER_SIZE, &e);
 		}
 		if (round == 0)
 			used = nodes.used;

@@ -76,7 +76,7 @@ static void note(char *to, const struct frag_result *r, uint64_t content)
 	used = put_metrics(to, used, &r->last);
 	used = put_distribution(to, used, &r->fi);
 	used = put_distribution(to, used, &r->fi_device);
-#define X(name) used += snprintf(to + used, (size_t)(OUTCOME - used), #name " %" PRIu64 " ", \
+#define X(name, ...) used += snprintf(to + used, (size_t)(OUTCOME - used), #name " %" PRIu64 " ", \
 				 r->counts.name);
 	FRAG_COUNTS(X)
 #undef X

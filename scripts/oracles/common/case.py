@@ -1,6 +1,6 @@
 """case.py - a trace with the keys of the policy that it runs under, and how it is written.
 
-A case is a fragsim trace (fragsim-trace(5)) of one device. The keys stand in the header's `meta`,
+A case is a fragsim trace (fragsim-lines(5)) of one device. The keys stand in the header's `meta`,
 as `keys`: {"initial": 1048576}. An allocator whose settings are others has a class of its own.
 """
 import gzip

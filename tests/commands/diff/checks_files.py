@@ -260,10 +260,11 @@ def check_schemas(tap: Tap, stage: Stage, documents: dict) -> None:
         validator = jsonschema.Draft202012Validator(schemas[name.split()[0]])
         tap.result(f'the schema takes: {name}', [
             f'{list(e.absolute_path)}: {e.message}' for e in validator.iter_errors(document)])
-    parts = ('policy', 'device', 'peak', 'last', 'distribution', 'counts', 'tool')
+    of_baseline = schemas['baseline']['properties']['traces']['items']['properties']['runs']['items']
+    of_result = schemas['result']['properties']['runs']['items']
     tap.result('a baseline calls things what a result calls them', [
-        part for part in parts
-        if schemas['baseline']['$defs'][part] != schemas['result']['$defs'][part]])
+        part for part in ('policy', 'device', 'peak', 'last', 'fi', 'counts', 'modelled')
+        if of_baseline['properties'][part]['properties'] != of_result['properties'][part]['properties']])
     bad = 0
     document = documents['baseline']
     validator = jsonschema.Draft202012Validator(schemas['baseline'])
@@ -393,9 +394,9 @@ def check_failing_writes(tap: Tap, stage: Stage) -> None:
     program = str(stage.program)
     common = f'{program} diff -q -p bestfit -p buddy {trace}'
     cases = {
-        f'{common} -o csv:/dev/full': 'fragsim: /dev/full: No space left on device',
+        f'{common} --format csv -o /dev/full': 'fragsim: /dev/full: No space left on device',
         f'{common} --format csv > /dev/full': 'fragsim: standard output: No space left on device',
-        f'ulimit -f 0; {common} -o json:o.json': 'fragsim: o.json: File too large',
+        f'ulimit -f 0; {common} -o o.json': 'fragsim: o.json: File too large',
         f'ulimit -f 0; {program} diff -q -b b.json --update-baseline':
             'fragsim: b.json: File too large'}
     faults = []

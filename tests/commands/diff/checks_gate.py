@@ -292,7 +292,7 @@ def check_own_baseline(tap: Tap, stage: Stage) -> None:
     compared = again.json('diff', '-b', 'traces/baseline.json')
     runs = {(Path(t['trace']['path']).name, r['run']['policy'])
             for t in compared['traces'] for r in t['runs']}
-    policies = json.loads(again.run('policies', '--json', '-').stdout)
+    policies = json.loads(again.run('list', 'policies', '--json', '-').stdout)
     names = [x['name'] for x in policies['policies']]
     wanted = {(path.name, name) for path in (ROOT / 'traces').glob('*.ndjson.gz')
               for name in names}

@@ -247,7 +247,7 @@ def check_conditions() -> None:
     run('diff', '-q', '--gate', 'old', 'new', status=(1,))
     run('diff', '-q', '--gate', 'new', 'old')
     for wrong in (('--fail-if', 'change.speed > 0'), ('--format', 'junit'),
-                  ('--format', 'github'), ('-o', 'x.xml'), ('-o', 'old'), ('--html', 'old')):
+                  ('--format', 'github'), ('-o', 'x.xml'), ('-o', 'old'), ('-o', 'old')):
         done = run('diff', *wrong, 'old', 'new', status=(2,))
         TAP.ok(done.stderr.count('\n') <= 2 and not Path('x.html').exists(),
                f'{wrong}: wrong usage', done.stderr)
@@ -384,7 +384,7 @@ def check_folders() -> None:
     TAP.ok([(x['rank'], x['reserved']) for x in said['pairs']] == [(0, 0), (1, 20 * MIB), (2, 0)]
            and said['reserved'] == 20 * MIB and 'rank-1' in said['new']['trace']['path'],
            'two folders are compared by rank, and the worst is told', str(said['pairs']))
-    run('diff', '-q', '--html', 'ranks.html', '--gate', 'before', 'after', status=(1,))
+    run('diff', '-q', '-o', 'ranks.html', '--gate', 'before', 'after', status=(1,))
     TAP.ok('"beside":true' in Path('ranks.html').read_text('utf-8'), 'its page has both timelines')
     os.remove('after/mem-rank-0.ndjson')
     done = run('diff', 'before', 'after')

@@ -13,7 +13,7 @@ MIB = 1 << 20
 MOST = (1 << 53) - 1
 VERDICTS = ('request_too_large', 'refused', 'outside', 'capacity', 'nearly_full', 'fragmentation')
 # one list of words for all commands: nearly full qualifies fragmentation
-WORDS = {'refused': 'transient', 'nearly_full': 'fragmentation'}
+WORDS = {'nearly_full': 'fragmentation'}
 ASKED, TOTAL, FREE, ALLOCATED, UNALLOCATED = range(5)
 
 
@@ -28,13 +28,23 @@ class Figure:
         self.range = max(0, self.bytes - self.error), self.bytes + self.error
 
 
-def judge(asked: int, total: int, free: int, allocated: int, unallocated: int) -> str:
+def segment(asked: int, segments: bool) -> int:
+    """What the allocator asks the device for: PyTorch for segments, others for the request."""
+    if not segments:
+        return asked
+    if asked <= MIB:
+        return 2 * MIB
+    return 20 * MIB if asked < 10 * MIB else -(-asked // (2 * MIB)) * 2 * MIB
+
+
+def judge(asked: int, total: int, free: int, allocated: int, unallocated: int,
+          segments: bool = True) -> str:
     """The verdict, as it is defined."""
     room = free + unallocated
     outside = total - free - allocated - unallocated
     if asked > total:
         return 'request_too_large'
-    if asked + 2 * MIB <= free:
+    if segment(asked, segments) <= free:
         return 'refused'
     if asked > room:
         return 'outside' if (outside > Fraction(5, 100) * total and asked <= room + outside
@@ -50,24 +60,42 @@ def at_most(bound: int, **coefficients: int) -> tuple:
 
 OVER = at_most(-1, total=1, asked=-1)
 NOT_OVER = at_most(0, asked=1, total=-1)
-SPARE = at_most(-2 * MIB, asked=1, free=-1)
-NO_SPARE = at_most(2 * MIB - 1, free=1, asked=-1)
 SHORT = at_most(-1, free=1, unallocated=1, asked=-1)
 ENOUGH = at_most(0, asked=1, free=-1, unallocated=-1)
-FEW = NOT_OVER, NO_SPARE, SHORT
-# where a verdict holds: each line is one way
-WAYS = {
-    'request_too_large': [[OVER]],
-    'refused': [[NOT_OVER, SPARE]],
-    'outside': [[*FEW, at_most(-1, free=100, allocated=100, unallocated=100, total=-95),
-                 at_most(0, asked=100, allocated=100, total=-98)]],
-    'capacity': [[*FEW, at_most(0, free=-100, allocated=-100, unallocated=-100, total=95)],
-                 [*FEW, at_most(-1, asked=-100, allocated=-100, total=98)]],
-    'nearly_full': [[NOT_OVER, NO_SPARE, ENOUGH, at_most(-1, free=100, unallocated=100, asked=-100,
-                                                    total=-5)]],
-    'fragmentation': [[NOT_OVER, NO_SPARE, ENOUGH, at_most(0, free=-100, unallocated=-100,
-                                                            asked=100, total=5)]],
-}
+
+
+def served(segments: bool, tight: bool) -> tuple[list, list]:
+    """Ways in which a segment of the request is free, and is not; tight: fewer than there are."""
+    if not segments:
+        return [[at_most(0, asked=1, free=-1)]], [[at_most(-1, free=1, asked=-1)]]
+    small = [at_most(MIB, asked=1)]
+    middle = [at_most(-MIB - 1, asked=-1), at_most(10 * MIB - 1, asked=1)]
+    large = [at_most(-10 * MIB, asked=-1)]
+    yes = [[*small, at_most(-2 * MIB, free=-1)], [*middle, at_most(-20 * MIB, free=-1)],
+           [*large, at_most(-2 * MIB if tight else 0, asked=1, free=-1)]]
+    no = [[*small, at_most(2 * MIB - 1, free=1)], [*middle, at_most(20 * MIB - 1, free=1)],
+          [*large, at_most(-1 if tight else 2 * MIB - 1, free=1, asked=-1)]]
+    return yes, no
+
+
+def ways_of(segments: bool, tight: bool) -> dict:
+    """Where a verdict holds: each list is one way."""
+    yes, no = served(segments, tight)
+    few = [[NOT_OVER, SHORT, *way] for way in no]
+    enough = [[NOT_OVER, ENOUGH, *way] for way in no]
+    return {
+        'request_too_large': [[OVER]],
+        'refused': [[NOT_OVER, *way] for way in yes],
+        'outside': [[*way, at_most(-1, free=100, allocated=100, unallocated=100, total=-95),
+                     at_most(0, asked=100, allocated=100, total=-98)] for way in few],
+        'capacity': [[*way, at_most(0, free=-100, allocated=-100, unallocated=-100, total=95)]
+                     for way in few] + [[*way, at_most(-1, asked=-100, allocated=-100, total=98)]
+                                        for way in few],
+        'nearly_full': [[*way, at_most(-1, free=100, unallocated=100, asked=-100, total=-5)]
+                        for way in enough],
+        'fragmentation': [[*way, at_most(0, free=-100, unallocated=-100, asked=100, total=5)]
+                          for way in enough],
+    }
 
 
 def feasible(rows: list) -> bool:
@@ -85,7 +113,7 @@ def feasible(rows: list) -> bool:
     return all(bound >= 0 for _, bound in rows)
 
 
-def possible(ranges: list, reserved: tuple | None, margin: int = 0) -> set[str]:
+def possible(ranges: list, reserved: tuple | None, segments: bool, margin: int = 0) -> set[str]:
     """Verdicts of some point within the ranges; margin: bytes by which each condition must hold."""
     box = []
     for unknown, (low, high) in enumerate(ranges):
@@ -93,7 +121,7 @@ def possible(ranges: list, reserved: tuple | None, margin: int = 0) -> set[str]:
         box += [(one, high), (tuple(-x for x in one), -low)]
     if reserved:
         box += [((0, 0, 0, 1, 1), reserved[1]), ((0, 0, 0, -1, -1), -reserved[0])]
-    return {verdict for verdict, ways in WAYS.items() for way in ways
+    return {verdict for verdict, ways in ways_of(segments, margin > 0).items() for way in ways
             if feasible(box + [(c, bound - margin * max(map(abs, c))) for c, bound in way])}
 
 
@@ -102,6 +130,7 @@ class Expected:
 
     def __init__(self, wording: str, said: dict, text: str = '') -> None:
         self.wording = wording
+        self.segments = wording in ('pytorch-cached', 'pytorch-reserved', 'pytorch-sentences')
         allowed = re.search(r'([\d.]+ [KMG]iB) allowed;', text)
         self.allowed = Figure(allowed[1]).bytes if allowed else None
         pool = re.search(r'/(\w+_memory_resource)\.', text) if wording.startswith('rmm') else None
@@ -176,26 +205,44 @@ class Expected:
         free = self._range('free', total[1] - allocated[0] - unallocated[0])
         self.ranges = [asked, total, free, allocated, unallocated]
         point = self.asked, self.total, self.free, self.allocated, self.unallocated
-        self.possible = possible(self.ranges, self.bound)
+        self.possible = possible(self.ranges, self.bound, self.segments)
         if None not in point:
-            self.verdict = judge(*point)
-            if self.verdict in VERDICTS[3:] and 10 * self.elsewhere > self.total:
+            self.verdict = judge(*point, self.segments)
+            if self.wording == 'pytorch-async' and self.verdict == 'outside':
+                self.verdict = 'capacity'
+            if self.verdict in VERDICTS[3:] and 2 * self.elsewhere > self.total:
                 self.possible.add(self.verdict)
                 self.verdict = 'outside'
         else:
             self.verdict = next(iter(self.possible)) if len(self.possible) == 1 else 'unknown'
 
+    def contradicts(self) -> bool:
+        """More is free, allocated or used by others than there is, whatever the rounding."""
+        if not self.wording.startswith('pytorch-') or self.total is None:
+            return False
+        over = [name for name in ('free', 'allocated') if name in self.said and
+                self.said[name].bytes > self.total + self.errors['total'] + self.errors[name]]
+        both = 'allocated' in self.said and 'outside' in self.said and \
+            self.allocated + self.outside > self.total + sum(self.errors[x] for x in
+                                                             ('total', 'allocated', 'outside'))
+        return bool(over) or both
+
     @property
     def word(self) -> str:
         """What the program calls the verdict."""
         held = self.allocated if self.reserved is None else self.reserved
-        if (self.verdict == 'refused' and self.allowed and self.allowed < self.total
+        if self.contradicts():
+            return 'contradiction'
+        if (self.allowed and self.allowed < self.total
+                and (self.free is None or self.free >= self.asked)
                 and (held or 0) + self.asked + 3 * self.precision > self.allowed):
             return 'limit'
         return WORDS.get(self.verdict, self.verdict)
 
     def words(self) -> list[str]:
         """The other possible verdicts, each word once."""
+        if self.word in ('limit', 'contradiction'):
+            return []
         others = (WORDS.get(x, x) for x in VERDICTS if x in self.possible - {self.verdict})
         return [x for x in dict.fromkeys(others) if x != self.word]
 
@@ -206,7 +253,7 @@ class Expected:
                 'outside': self.outside, 'limit': self.allowed, 'nonreleasable': None,
                 'kv_free': None, 'max_model_len': None, 'precision': self.precision, 'parts': {},
                 'pool': self.pool, 'verdict': self.word,
-                'nearly_full': self.verdict == 'nearly_full',
+                'nearly_full': self.word == 'fragmentation' and self.verdict == 'nearly_full',
                 'also_possible': self.words(), 'missing': self.missing()}
 
     def missing(self) -> list[str]:

@@ -40,7 +40,7 @@ MESSAGES = [
     torch('ryujaehun/pytorch-gpu-benchmark/issues/1', CACHED,
           'RuntimeError: CUDA out of memory. Tried to allocate 32.00 MiB (GPU 0; 7.79 GiB total '
           'capacity; 6.64 GiB already allocated; 21.00 MiB free; 150.86 MiB cached)',
-          'outside', '32.00 MiB', '7.79 GiB', '21.00 MiB', '6.64 GiB', '150.86 MiB'),
+          'nearly_full', '32.00 MiB', '7.79 GiB', '21.00 MiB', '6.64 GiB', '150.86 MiB'),
     torch('shllln/GenerativeGraph/issues/5', CACHED,
           'RuntimeError: CUDA out of memory. Tried to allocate 1024.00 KiB (GPU 0; 11.17 GiB total '
           'capacity; 10.90 GiB already allocated; 576.00 KiB free; 30.96 MiB cached)',
@@ -84,7 +84,7 @@ MESSAGES = [
           'RuntimeError: CUDA out of memory. Tried to allocate 2.00 MiB (GPU 0; 3.79 GiB total '
           'capacity; 654.97 MiB already allocated; 6.00 MiB free; 666.00 MiB reserved in total by '
           'PyTorch)',
-          'refused', '2.00 MiB', '3.79 GiB', '6.00 MiB', '654.97 MiB', '666.00 MiB'),
+          'outside', '2.00 MiB', '3.79 GiB', '6.00 MiB', '654.97 MiB', '666.00 MiB'),
     torch('easydiffusion/easydiffusion/issues/104', RESERVED,
           '`RuntimeError: CUDA out of memory. Tried to allocate 64.00 MiB (GPU 0; 4.00 GiB total '
           'capacity; 3.35 GiB already allocated; 0 bytes free; 3.41 GiB reserved in total by '
@@ -132,7 +132,7 @@ MESSAGES = [
           'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.70 GiB. GPU 0 has '
           'a total capacty of 6.00 GiB of which 0 bytes is free. Of the allocated memory 2.93 GiB '
           'is allocated by PyTorch, and 2.30 GiB is reserved by PyTorch but unallocated.',
-          'outside', '1.70 GiB', '6.00 GiB', '0 bytes', '2.93 GiB', '2.30 GiB'),
+          'fragmentation', '1.70 GiB', '6.00 GiB', '0 bytes', '2.93 GiB', '2.30 GiB'),
     torch('Synthintel0/MyGirlGPT/issues/11', SENTENCES,
           'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB. GPU 0 has '
           'a total capacty of 4.00 GiB of which 41.56 MiB is free. Including non-PyTorch memory, '
@@ -199,7 +199,7 @@ MESSAGES = [
             'Free (according to CUDA): 0 bytes\n'
             'PyTorch limit (set by user-supplied memory fraction)\n: 17179869184.00 GiB',
             {'asked': '512.00 KiB', 'total': '15.99 GiB', 'free': '0 bytes',
-             'allocated': '15.16 GiB'}, 'outside'),
+             'allocated': '15.16 GiB'}, 'capacity'),
     Message(GITHUB + 'Comfy-Org/ComfyUI/issues/7440', 'pytorch-mps',
             'MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max '
             'allowed: 27.20 GiB). Tried to allocate 292.50 MiB on private pool. Use '

@@ -19,6 +19,8 @@ class Log:
     count: int = 1                  # messages in the text, all alike
 
 
+EVERY = ('asked', 'total', 'free', 'allocated', 'reserved')
+
 LOGS = [
     # 45.01 of 47.38 GiB are desired, 31.44 are free, and vLLM has nothing yet
     Log('vllm-project/vllm#20305', 'vllm-start',
@@ -26,19 +28,19 @@ LOGS = [
         'is less than desired GPU memory utilization (0.95, 45.01 GiB). Decrease GPU memory '
         'utilization or reduce GPU memory used by other processes.\n',
         {'asked': '45.01 GiB', 'total': '47.38 GiB', 'free': '31.44 GiB', 'allocated': '0 bytes'},
-        'outside', record='--gpu-memory-utilization 0.66'),
+        'limit', record='--gpu-memory-utilization 0.66'),
     Log('vllm-project/vllm-omni#276', 'vllm-start',
         'ValueError: Free memory on device (0.49/79.32 GiB) on startup is less than desired GPU '
         'memory utilization (0.6, 47.59 GiB). Decrease GPU memory utilization or reduce GPU memory '
         'used by other processes.',
         {'asked': '47.59 GiB', 'total': '79.32 GiB', 'free': '0.49 GiB', 'allocated': '0 bytes'},
-        'outside', record='nvidia-smi'),
+        'limit', record='nvidia-smi'),
     Log('pytorch/pytorch#175666', 'vllm-start',
         '[2026-02-24T20:21:58Z] (EngineCore_DP0 pid=6940) ValueError: Free memory on device cuda:1 '
         '(19.77/22.05 GiB) on startup is less than desired GPU memory utilization (0.9, 19.84 GiB). '
         'Decrease GPU memory utilization or reduce GPU memory used by other processes.',
         {'asked': '19.84 GiB', 'total': '22.05 GiB', 'free': '19.77 GiB', 'allocated': '0 bytes'},
-        'outside', record='--gpu-memory-utilization 0.89'),
+        'limit', record='--gpu-memory-utilization 0.89'),
     # 5.20 + 0.03 + 1.42 GiB of 8.00, of which it may have 5.60: the limit
     Log('vllm-project/vllm#13882', 'vllm-cache',
         'INFO 02-26 09:54:02 model_runner.py:1115] Loading model weights took 5.2032 GB\n'
@@ -79,20 +81,20 @@ LOGS = [
         'GiB KV cache is needed, which is larger than the available KV cache memory (0.71 GiB). '
         'Based on the available memory, the estimated maximum model length is 5632. Try increasing '
         '`gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.',
-        {'asked': '16.00 GiB', 'kv_free': '0.71 GiB', 'max_model_len': '5632 bytes'}, 'unknown',
-        missing=('total', 'allocated'), record='--max-model-len 5632'),
+        {'asked': '16.00 GiB', 'kv_free': '0.71 GiB', 'max_model_len': '5632 bytes'}, 'limit',
+        missing=(), record='--max-model-len 5632'),
     Log('kaito-project/kaito#2132', 'vllm-length',
         "ValueError: To serve at least one request with the model's max seq len (1048576),\n22.5 GiB "
         'KV cache is needed, which is larger than the available KV cache memory (17.39 GiB).\nBased '
         'on the available memory, the estimated maximum model length is 810208.\n',
-        {'asked': '22.5 GiB', 'kv_free': '17.39 GiB', 'max_model_len': '810208 bytes'}, 'unknown',
-        missing=('total', 'allocated'), record='--max-model-len 810208'),
+        {'asked': '22.5 GiB', 'kv_free': '17.39 GiB', 'max_model_len': '810208 bytes'}, 'limit',
+        missing=(), record='--max-model-len 810208'),
     # a terminal cut its words
     Log('SergiioB/intel-arc-pro-b70-inference-cookbook#4', 'vllm-length',
         "(EngineCore pid=316) ValueError: To serve at least one request with the model's max seq len "
         '(100000), (4.26 GiB KV cach\ne is needed, which is larger than the available KV cache '
         'memory (4.25 GiB). Based on the avai',
-        {'asked': '4.26 GiB', 'kv_free': '4.25 GiB'}, 'unknown', missing=('total', 'allocated')),
+        {'asked': '4.26 GiB', 'kv_free': '4.25 GiB'}, 'limit', missing=()),
     # 18.82 of 22.46 GB: more than the part that it may have, less than there was
     Log('sgl-project/sglang#4895', 'sglang',
         '[2025-03-29 18:18:34 TP0] Load weight end. type=Gemma3ForConditionalGeneration, '
@@ -160,10 +162,10 @@ LOGS = [
         '2048\n', {'asked': '2048 bytes', 'free': '0 bytes'}, 'unknown',
         missing=('total', 'allocated', 'reserved')),
     # a size that no device has is none
-    Log('microsoft/onnxruntime#22702', '',
+    Log('microsoft/onnxruntime#22702', 'onnxruntime',
         'onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream *, bool, '
         'onnxruntime::WaitNotificationFn) Failed to allocate memory for requested buffer of size '
-        '4585490524328388608', {}, '', count=0),
+        '4585490524328388608', {}, 'unknown', missing=EVERY),
     Log('PaddlePaddle/Paddle#42228', 'paddle',
         'RuntimeError: ResourceExhaustedError:\n\nOut of memory error on GPU 0. Cannot allocate '
         '98.000244MB memory on GPU 0, 6.000000GB memory has been allocated and available memory is '
@@ -186,8 +188,8 @@ LOGS = [
         {'asked': f'{128 * 128 * 109 * 109 * 4} bytes'}, 'unknown',
         missing=('total', 'free', 'allocated', 'reserved'), record='TF_GPU_ALLOCATOR'),
     # without its type the shape has no size
-    Log('santi-pdp/segan#42', '', 'ResourceExhaustedError (see above for traceback): OOM when '
-        'allocating tensor with shape[100,4096,32]', {}, '', count=0),
+    Log('santi-pdp/segan#42', 'other', 'ResourceExhaustedError (see above for traceback): OOM when '
+        'allocating tensor with shape[100,4096,32]', {}, 'unknown', missing=EVERY),
     # 46137344 bytes; 25231032320 - 1441792 - 6036292612 are not TensorFlow's
     Log('google-ai-edge/litert-torch#186', 'tensorflow-async',
         '2024-09-02 11:20:03.308702: E external/local_xla/xla/stream_executor/gpu/'
@@ -239,7 +241,7 @@ LOGS = [
         'binned usage: 15.141 KiB (15.141 KiB allocated, 0 bytes cached)\n'
         'Discrepancy of 13.984 GiB between memory pool and allocator!\n',
         {'asked': '8.016 MiB', 'total': '15.782 GiB', 'allocated': '15.141 KiB',
-         'reserved': '13.984 GiB', 'limit': '14.000 GiB'}, 'transient'),
+         'reserved': '13.984 GiB', 'limit': '14.000 GiB'}, 'refused'),
     Log('JuliaGPU/CUDA.jl#866', 'cuda.jl',
         'Out of GPU memory trying to allocate 15.263 GiB\n'
         'Effective GPU memory usage: 11.12% (1.311 GiB/11.784 GiB)\n'

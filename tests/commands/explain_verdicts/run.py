@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""run.py - run, explain, explain --message and the HTML report name one cause of each OOM.
+"""run.py - run, explain, explain of a message and the HTML report name one cause of each OOM.
 
     run.py PROGRAM [TRACE...]       prints TAP
 
@@ -62,7 +62,7 @@ def call(program, *args):
 def causes(program, trace, policy, device):
     """The cause that each command names, or None where the run fits."""
     status, out, err = call(program, 'run', '-p', policy, *device, '--json', 'run.json',
-                            '--html', 'run.html', trace)
+                            '-o', 'run.html', trace)
     if status == 0:
         return None
     if status != 3:
@@ -80,7 +80,7 @@ def causes(program, trace, policy, device):
     moment = json.loads(out)['moments'][0] if status == 0 else {'verdict': err, 'nearly_full': 0}
     words['explain'] = (moment['verdict'], moment['nearly_full'])
     if policy.startswith('pytorch') and trace != HAND:    # PyTorch's segments are larger than these
-        words['--message'] = of_message(program, moment, words['explain'])
+        words['message'] = of_message(program, moment, words['explain'])
     if moment['verdict'] == 'capacity' and answer['hopeless'] and moment.get('survivors'):
         words['explain'] = ('something fits', False)
     return words
@@ -94,7 +94,7 @@ def of_message(program, moment, word):
     if word[0] in ('accumulation', 'failed_attempt', 'leak'):
         return word     # a message knows nothing of what the program did before
     text = json.loads(Path('run.json').read_text(encoding='utf-8'))['runs'][0]['oom'][0]['message']
-    _, out, err = call(program, 'explain', '--message', '--json', '-', text)
+    _, out, err = call(program, 'explain', '--json', '-', text)
     said = json.loads(out)['messages'][0] if out else {'verdict': err, 'also_possible': []}
     allowed = {said['verdict'], *said['also_possible']}
     if word[0] == 'capacity' and moment['device_free'] + moment['free'] >= moment['need']:

@@ -1,4 +1,4 @@
-"""ends.py - how fit and tune end, in every form, and that nothing depends on threads."""
+"""ends.py - how fit ends, in every form, and that nothing depends on threads."""
 
 import csv
 import io
@@ -33,7 +33,6 @@ WRONG = {
         ('--runs', '0', 'good'): '--runs', ('--runs', '-1', 'good'): '--runs',
         ('--runs', 'x', 'good'): '--runs', ('--headroom', 'good'): '--device CARD',
         ('--headroom', '--device-bytes', '0', 'good'): '--device CARD',
-        ('--device-bytes', '1GiB', 'good'): '--headroom',
         ('--fail-if', 'x > 1', 'good'): 'smallest', ('--fail-if', 'reliable > +1%', 'good'): '+1%',
         ('--fail-if', 'reliable', 'good'): 'reliable', ('--fail-if', 'reliable > 1GB', 'good'): '1GiB',
         ('--format', 'xml', 'good'): 'markdown', ('-o', 'x.xml', 'good'): 'markdown',
@@ -48,22 +47,17 @@ WRONG = {
         ('--granularity', '0', 'good'): '--granularity', ('--threads', 'x', 'good'): '--threads',
         ('--device', 'no-card', 'good'): 'no-card', ('--bogus', 'good'): 'bogus',
         ('--profile', 'good', '--json', 'good', 'other'): 'profile',
-    },
-    'tune': {
-        (): 'missing argument: TRACE', ('--headroom', '5%', 'good'): '--device-bytes',
-        ('--headroom', '5', '--device-bytes', '1GiB', 'good'): 'percentage',
-        ('--headroom', '-1%', '--device-bytes', '1GiB', 'good'): 'percentage',
-        ('--headroom', '101%', '--device-bytes', '1GiB', 'good'): 'percentage',
-        ('--headroom', 'nan%', '--device-bytes', '1GiB', 'good'): 'percentage',
+            ('--spare', '5%', 'good'): '--device',
+        ('--spare', '5', '--device-bytes', '1GiB', 'good'): 'percentage',
+        ('--spare', '-1%', '--device-bytes', '1GiB', 'good'): 'percentage',
+        ('--spare', '101%', '--device-bytes', '1GiB', 'good'): 'percentage',
+        ('--spare', 'nan%', '--device-bytes', '1GiB', 'good'): 'percentage',
         ('--device-bytes', '0', 'good'): 'smallest',
-        ('--exact', '--device-bytes', '1GiB', 'good'): '--exact',
-        ('--grid', 'none', 'good'): '"short"', ('--grid', '.', 'good'): 'directory',
-        ('--grid', 'bad-grid', 'good'): 'line 2', ('--grid', 'lone', 'good'): 'line 1',
-        ('--grid', 'grid', '--json', 'grid', 'good'): 'grid', ('-p', 'no', 'good'): 'bestfit',
-        ('--format', 'xml', 'good'): 'markdown', ('--test', 'good', '--json', 'good', 'other'): 'good',
-        ('--json', '-', '--format', 'csv', 'good'): 'standard output',
-        ('--profile', 'good', '-o', 'good', 'other'): 'profile',
-        ('--test', '-', '-'): 'standard input', ('--bogus', 'good'): 'bogus',
+        ('--together', '--device', 't4', 'good', 'other'): '--device',
+        ('--settings', 'no-file', 'good'): '"short"', ('--settings', '.', 'good'): 'directory',
+        ('--settings', 'bad-grid', 'good'): 'line 2', ('--settings', 'lone', 'good'): 'line 1',
+        ('--settings', 'grid', '--json', 'grid', 'good'): 'grid',
+        ('--test', 'good', '--json', 'good', 'other'): 'good', ('--test', '-', '-'): 'standard input',
     },
 }
 # options and traces: the status
@@ -80,20 +74,17 @@ ENDS = {
         ('--json', 'no/x', 'good'): 6, ('--json', '.', 'good'): 6,
         ('--fail-if', 'smallest > 1', '-o', '/dev/full', 'good'): 6,
         ('--static-room', '--device-bytes', '1GiB', 'good'): 0,
-        # the room is a figure, where there is none too
-        ('--static-room', '--device-bytes', '1MiB', 'good'): 0,
-    },
-    'tune': {
-        ('good',): 0, ('good', 'other'): 0, ('marks',): 0, ('nowhere',): 1,
-        ('--device-bytes', '1GiB', 'good'): 0, ('--device-bytes', '1MiB', 'good'): 1,
-        ('--grid', 'grid', 'good'): 0, ('--grid', 'grid', '--exact', 'good'): 0,
-        ('--grid', 'short', '-p', 'bestfit', 'good'): 0,
+        # it does not fit there, even with no other process
+        ('--static-room', '--device-bytes', '1MiB', 'good'): 1,
+            ('--device-bytes', '1GiB', 'good'): 0, ('--device-bytes', '1MiB', 'good'): 1,
+        ('--device-bytes', '1MiB', '--settings', 'none', 'good'): 1,
+        ('--device-bytes', '1GiB', '--settings', 'none', 'good'): 0,
+        ('--settings', 'grid', 'good'): 0, ('--settings', 'grid', '--exact', 'good'): 0,
+        ('--settings', 'short', '-p', 'bestfit', 'good'): 0,
         # a test that needs more is a figure, but on a device it fails
         ('--test', 'other', 'good'): 0, ('--device-bytes', '40MiB', '--test', 'other', 'good'): 1,
-        ('--device-bytes', '1GiB', '--test', 'other', 'good'): 0, ('bad',): 4, ('cut',): 4,
-        ('nothing',): 4, ('--test', 'bad', 'good'): 4, ('--test', 'none', 'good'): 4,
-        ('--lenient', '-q', 'bad'): 0, ('--json', '/dev/full', 'good'): 6,
-        ('--json', 'no/x', 'good'): 6,
+        ('--device-bytes', '1GiB', '--test', 'other', 'good'): 0,
+        ('--test', 'bad', 'good'): 4, ('--test', 'none', 'good'): 4,
     },
 }
 
@@ -101,7 +92,7 @@ ENDS = {
 def is_one(kind: str, text: bytes) -> bool:
     """Is it of that format?"""
     if kind == 'json':
-        return json.loads(text)['version'] == 2
+        return json.loads(text)['version'] == 3
     if kind == 'csv':
         rows = list(csv.reader(io.StringIO(text.decode())))
         return len(rows) > 1 and len({len(row) for row in rows}) == 1
@@ -113,12 +104,10 @@ def is_one(kind: str, text: bytes) -> bool:
 
 def unproven(command: str, said: dict, whole: dict) -> list:
     """What an interrupted answer must not have; whole: that of a search to its end."""
-    if command == 'fit':
-        return [f'more than was seen: {x}' for x, all_of_it in zip(said['fits'], whole['fits'])
-                if any(x[name] not in (None, all_of_it[name]) for name in ('smallest', 'reliable'))
-                or (x['runs'] and x['examined_to'] is None and x['reliable'] is None)]
-    return [f'more than was seen: {x}' for x in said['points'] if x['smallest'] == 0
-            or (x['status'] == 'interrupted' and (x['calls'] or x['smallest'] is not None))]
+    assert command == 'fit'
+    return [f'more than was seen: {x}' for x, all_of_it in zip(said['fits'], whole['fits'])
+            if any(x[name] not in (None, all_of_it[name]) for name in ('smallest', 'reliable'))
+            or (x['runs'] and x['examined_to'] is None and x['reliable'] is None)]
 
 
 class Ends:
@@ -200,7 +189,7 @@ class Ends:
         for name, tool in (('good.gz', 'gzip'), ('good.zst', 'zstd')):
             with open(self.folder / name, 'wb') as to:
                 subprocess.run([tool, '-qc', str(self.folder / 'good')], stdout=to, check=True)
-        self.run('convert', '-q', 'good', 'good.fsb')
+        self.run('trace', 'convert', '-q', 'good', 'good.fsb')
         faults += [f'{name}: not the same' for name in ('good.gz', 'good.zst', 'good.fsb')
                    if answer(name) != wanted]
         with open(self.folder / 'good', 'rb') as text:
@@ -209,11 +198,11 @@ class Ends:
         self.tap.result(f'{command}: the same of a pipe and of every form', faults)
 
     def threads(self) -> None:
-        self.run('gen', 'training', '--layers', '3', '--iterations', '2', '-o', 'more')
+        self.run('trace', 'gen', 'training', '--layers', '3', '--iterations', '2', '-o', 'more')
         faults = []
-        for args in (('fit', '--map', 'good', 'other', 'more'), ('tune', '--grid', 'short', 'more'),
-                     ('tune', '--grid', 'short', '--exact', 'good', 'more'),
-                     ('tune', '--device-bytes', '300MiB', '--test', 'other', 'good', 'more')):
+        for args in (('fit', '--map', 'good', 'other', 'more'),
+                     ('fit', '--settings', 'all', '--exact', '-v', 'good', 'more'),
+                     ('fit', '--device-bytes', '300MiB', '--test', 'other', 'good', 'more')):
             for kind in FORMATS:
                 said = {self.run(*args, '--format', kind, '--threads', n) for n in '128'}
                 if len(said) > 1 or not next(iter(said))[1]:
@@ -222,12 +211,11 @@ class Ends:
 
     def interrupted(self) -> None:
         """What is proven is printed, and nothing else."""
-        self.run('gen', 'random', '--events', str(times(30000, 200000)), '-o',
+        self.run('trace', 'gen', 'random', '--events', str(times(30000, 200000)), '-o',
                  'long')
         faults, seen = [], 0
-        whole = {x: json.loads(self.run(x, '-q', '--json', '-', 'long')[1])
-                 for x in ('fit', 'tune')}
-        for command, wait in ((x, y) for x in ('fit', 'tune') for y in (0.02, 0.05, 0.1, 0.2, 0.4)):
+        whole = {'fit': json.loads(self.run('fit', '-q', '--json', '-', 'long')[1])}
+        for command, wait in (('fit', y) for y in (0.02, 0.05, 0.1, 0.2, 0.4)):
             with subprocess.Popen([self.program, command, '-q', '--json', '-', '-o', 'words.txt',
                                    'long'], stdout=subprocess.PIPE, cwd=self.folder) as process:
                 until_cpu(process, wait)
@@ -249,7 +237,7 @@ def check(tap: object, program: str, folder: Path) -> None:
     for name, text in {**INPUTS, **GRIDS}.items():
         (folder / name).write_text(text, encoding='ascii')
     ends = Ends(tap, program, folder)
-    for command in ('fit', 'tune'):
+    for command in ('fit',):
         ends.wrong(command)
         ends.ends(command)
         ends.standard_output(command)

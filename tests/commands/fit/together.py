@@ -208,14 +208,14 @@ def check_words(program: str, folder: Path) -> list:
     said = fit(program, folder, '--color', 'never', '--together', '-p', 'pytorch', '--context-bytes',
                '10MiB', 'a', 'b').stdout
     # both contexts, and all that is ever requested
-    for line in ('SMALLEST DEVICE for all at the same time: 150 MiB with pytorch\n',
+    for line in ('SMALLEST DEVICE for all at the same time: 150 MiB with default settings; every larger one fits\n',
                  'pytorch       150 MiB      150 MiB\n', '  clock     steps, one of each program in turn\n',
                  '  offset    pytorch: 150 MiB fits at every offset, the next smaller device fails with'
                  ' --offset '):
         expect(line in said, f'{line!r} is not in {said}')
     said = fit(program, folder, '--color', 'never', '--together', '-p', 'pytorch', 'a', 'b',
                'a').stdout
-    expect('at most 230 MiB with pytorch' in said
+    expect('at most 230 MiB with default settings' in said
            and '  at most   pytorch requires at most 230 MiB' in said, said)
     said = fit(program, folder, '--together', '-p', 'pytorch', '--offset', '1', '--format', 'csv',
                'a', 'b').stdout.splitlines()
@@ -271,7 +271,7 @@ def check_recorded(program: str, folder: Path) -> list:
                                                       'gpt2_small_train_bs8_seq1024_ckpt')]
     most = []
     for path in paths:
-        said = json.loads(subprocess.run([program, 'info', '--json', '-', path], check=True,
+        said = json.loads(subprocess.run([program, 'trace', 'info', '--json', '-', path], check=True,
                                          capture_output=True, timeout=SECONDS).stdout)
         most.append(int(said['duration']))
 

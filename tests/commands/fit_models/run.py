@@ -70,7 +70,7 @@ def test_usage():
             python="/no/python")
     refused("fit: an option of a model requires --model", 2, "--lora is for --model", "fit",
             "--lora", "3", "x")
-    refused("fit: steps are of a model", 2, "--steps is for --model", "fit", "--steps", "3", "x")
+    refused("fit: steps are of a model", 2, "--iterations is for --model", "fit", "--iterations", "3", "x")
     refused("fit: a model has no trace", 2, "--model is without a TRACE", "fit", "--model", "gpt2",
             "x")
     refused("fit: no python", 127, "FRAGSIM_TORCH_PYTHON", "fit", "--model", "gpt2",
@@ -112,7 +112,7 @@ def recorded(python, title, path, *words):
 def test_sizes(python):
     inputs = 8 * 2 * 32
     params = 2 * sum(SHAPES)
-    trace = recorded(python, "training", "t.ndjson", "--steps", 2)
+    trace = recorded(python, "training", "t.ndjson", "--iterations", 2)
     if trace:
         got = [live_at(trace, f"step{i} fwd") for i in range(2)]
         # two of the optimizer's for each parameter, its counts of steps, cuBLAS twice, constants
@@ -123,7 +123,7 @@ def test_sizes(python):
         TAP.ok(0 <= full - got[0] - params - (more - 2 * params - 4 * len(SHAPES)) < 4096,
                "the gradients", full - got[0], params)
     parts = sum(-(-2 * n // 4) for n in SHAPES)
-    trace = recorded(python, "one rank of four", "s.ndjson", "--steps", 2, "--shard", 4)
+    trace = recorded(python, "one rank of four", "s.ndjson", "--iterations", 2, "--shard", 4)
     if trace:
         got = [live_at(trace, f"step{i} fwd") for i in range(2)]
         more = 2 * parts + len(SHAPES) + 2 * (2 * 4096 * 1024 + 8 * 16 * 1024)
@@ -144,7 +144,7 @@ def test_sizes(python):
 
 def test_fit(python):
     """Smallest devices are above what the model keeps; the largest batch is below what is free."""
-    done = call("fit", "--model", "gpt2.json", "--length", 32, "--steps", 1, "-p", "pytorch",
+    done = call("fit", "--model", "gpt2.json", "--length", 32, "--iterations", 1, "-p", "pytorch",
                 "--json", "fit.json", "--device-bytes", "200MiB", python=python)
     TAP.ok(done.returncode == 0 and "LARGEST NUMBER: " in done.stdout, "fit --model", done.stderr,
            done.stdout)

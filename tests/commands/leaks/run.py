@@ -588,7 +588,7 @@ def recorded() -> None:
         return
     ends = {x.name: fragsim('leaks', '-q', '--allow-partial', '--fail-if', 'leak > 0', x).returncode for x in paths}
     TAP.result('no false alarm on recorded programs', [f'{k}: {v}' for k, v in ends.items() if v])
-    lines = fragsim('gen', 'training', '--jitter', '30').stdout.decode().splitlines()
+    lines = fragsim('trace', 'gen', 'training', '--jitter', '30').stdout.decode().splitlines()
     TAP.result('nor on generated ones', fragsim('leaks', '-q', '--fail-if', 'leak > 0', '-',
                                                 stdin='\n'.join(lines).encode()).returncode)
     put = []

@@ -30,9 +30,9 @@ LEFT, RIGHT, TOP, FOOT = 72, 10, 12, 22         # around a map
 TRAINING = TRACES / 'gpt2_small_train_bs16_varlen_ckpt.ndjson.gz'
 SIX = ('pytorch', 'bestfit', 'firstfit', 'buddy', 'pytorch:expandable_segments=true', 'direct')
 PAGES = {
-    'out of memory by fragmentation': ('report', '-p', 'pytorch', '--device-bytes', '12GiB', TRAINING),
-    'serving': ('report', '--device-bytes', '80GiB', TRACES / 'bert_base_infer_varlen.ndjson.gz'),
-    'six policies': ('report', *(word for name in SIX for word in ('-p', name)),
+    'out of memory by fragmentation': ('run', '-p', 'pytorch', '--device-bytes', '12GiB', TRAINING),
+    'serving': ('run', '--device-bytes', '80GiB', TRACES / 'bert_base_infer_varlen.ndjson.gz'),
+    'six policies': ('run', *(word for name in SIX for word in ('-p', name)),
                      '--device-bytes', '14GiB', TRAINING),
     'what to set': ('explain', '-p', 'pytorch', '--device-bytes', '12GiB', TRAINING),
     'two recordings': ('diff', TRACES / 'gpt2_small_train_bs8_seq1024.ndjson.gz',
@@ -229,9 +229,8 @@ def first_faults(b: Browser) -> list[str]:
 
 def check(b: Browser, folder: Path, name: str, words: tuple) -> None:
     path = folder / (name.replace(' ', '-') + '.html')
-    option = '-o' if words[0] == 'report' else '--html'
-    command = [PROGRAM, words[0], '-q', *map(str, words[1:]), option, str(path)]
-    subprocess.run(command, check=True)
+    command = [PROGRAM, words[0], '-q', *map(str, words[1:]), '-o', str(path)]
+    assert subprocess.run(command, check=False).returncode in (0, 1, 3), command
     facts = read(path.read_text())
     whole = 'look' not in facts['sections'][0] and len(facts['sections']) == 1
     for width in 1280, 400:

@@ -294,7 +294,7 @@ def check_programs(folder: Path) -> None:
         policy = POLICIES[seed % len(POLICIES)]
         fragsim('run', '-q', '-p', policy, trace, '--steps', f'{folder}/s.csv',
                 '--placements', f'{folder}/p.ndjson')
-        fragsim('report', '-q', '-p', policy, trace, '-o', f'{folder}/r.html')
+        tool('run', '-q', '-p', policy, trace, '-o', f'{folder}/r.html')
         section = read(Path(f'{folder}/r.html').read_text())['sections'][0]
         run, who = section['runs'][0], section['who'][0]
         rows = list(csv.DictReader(io.StringIO(Path(f'{folder}/s.csv').read_text())))
@@ -318,7 +318,7 @@ def check_hostile(folder: Path) -> None:
     events += [{'op': 'mark', 'name': evil[i % len(evil)] if i < 8 else f'mark {i}'}
                for i in range(100000)]
     trace = write(f'{folder}/evil.ndjson', events)
-    fragsim('report', '-q', trace, '-o', f'{folder}/evil.html', '--svg', f'{folder}/evil.svg')
+    tool('run', '-q', trace, '-o', f'{folder}/evil.html', '--svg', f'{folder}/evil.svg')
     text = Path(f'{folder}/evil.html').read_text()
     section = read(text)['sections'][0]
     tags = section['who'][0]['tags'][2:]
@@ -339,7 +339,7 @@ def check_page(folder: Path) -> None:
     trace = write(f'{folder}/x.ndjson', program(3))
     pages = []
     for threads in 1, 3:
-        fragsim('report', '-q', trace, '-p', 'bestfit', '-p', 'pytorch', '-o', f'{folder}/a.html',
+        tool('run', '-q', trace, '-p', 'bestfit', '-p', 'pytorch', '-o', f'{folder}/a.html',
                 '--threads', threads, '--svg', f'{folder}/a.svg')
         text = Path(f'{folder}/a.html').read_text().replace(f'--threads {threads}', '')
         pages.append(text)
@@ -352,23 +352,24 @@ def check_page(folder: Path) -> None:
 
 
 def check_run(folder: Path) -> None:
-    """run --html writes the same page, but for the command."""
+    """A page on standard output is the one in a file, but for the command that it names."""
     trace = write(f'{folder}/x.ndjson', program(2))
-    sides = []
-    for first, option in ('report', '-o'), ('run', '--html'):
-        words = (first, '-q', '--device-bytes', '900MiB', trace, option, f'{folder}/{first}.html')
-        done = subprocess.run([PROGRAM, *words], check=False)
-        text = Path(words[-1]).read_text()
-        command = 'fragsim ' + ' '.join(Path(x).name for x in words)
-        sides.append((text.replace(command, ''), command in text, done.returncode))
-    TAP.result('run --html writes the same page', sides[0][0] != sides[1][0] and 'it differs',
-               [f'{command} is not in it' for _, there, command in sides if not there])
+    for first in ('run', 'fit', 'explain', 'leaks', 'plan --alone', 'predict --hoist', 'diff -p bestfit'):
+        sides = []
+        for option in ('-o', f'{folder}/x.html'), ('--format', 'html'):
+            words = (*first.split(), *(('-q',) if option[0] == '-o' else ()), trace, *option)
+            done = subprocess.run([PROGRAM, *words], check=False, capture_output=True, text=True)
+            text = Path(option[1]).read_text() if option[0] == '-o' else done.stdout
+            command = 'fragsim ' + ' '.join(Path(x).name for x in words)
+            sides.append((text.replace(command, ''), command in text, done.returncode))
+        TAP.result(f'{first} --format html is its -o FILE.html', sides[0][0] != sides[1][0] and 'it differs',
+                   [f'status {status}, its command: {there}' for _, there, status in sides if not there])
 
 
 def check_proof(folder: Path) -> None:
     """The command that the page gives runs, and the program fits then."""
     trace = TRACES / 'gpt2_small_train_bs8_seq1024.ndjson.gz'
-    fragsim('report', '-q', '-p', 'pytorch', '--device-bytes', '16GiB', '--context-bytes', '450MiB',
+    tool('run', '-q', '-p', 'pytorch', '--device-bytes', '16GiB', '--context-bytes', '450MiB',
             trace, '-o', f'{folder}/r.html')
     text = html.unescape(Path(f'{folder}/r.html').read_text())
     found = re.findall(r'<div class="row">  proof     fragsim (.*?)</div>', text, re.M)
@@ -437,20 +438,17 @@ def check_first_screen(folder: Path) -> None:
                                 ('gpt2_small_train_bs8_seq1024', '13700MiB', False),
                                 ('resnet50_train_bs32_fp32', '3072MiB', None)):
         trace = TRACES / f'{name}.ndjson.gz'
-        for words in ('report', '-o'), ('explain', '--html'):
+        for words in ('run', '-o'), ('explain', '-o'):
             tool(words[0], '-q', '-p', 'pytorch', '--device-bytes', device, trace, words[1],
                  f'{folder}/r.html')
             text = html.unescape(Path(f'{folder}/r.html').read_text())
             setting, = re.findall('<code>PYTORCH_CUDA_ALLOC_CONF=(.*?)</code>', text) or [None]
-            tried = re.findall(r'none fits of (.*) \(simulated\)', text)
+            tried = re.findall(r'none of ([1-9][0-9]*) other settings fits \(simulated\)', text)
             numbers = re.findall('<p><b>(.*?)</b>', text)
             wanted = wanted_numbers(words[0], trace, device, setting)
             wrong = [cured is not None and bool(setting) != cured and f'the setting is {setting}',
                      numbers != [size_text(x) for x in wanted] and f'{numbers}, not {wanted}',
                      bool(tried) != (device == '15300MiB') and f'tried: {tried}']
-            wrong += [f'{conf} fits' for conf in (tried[0].split(', ') if tried else [])
-                      if result_of(trace, '--alloc-conf', conf, '--device-bytes',
-                                   device)['status'] == 'fits']
             wrong += cured_faults(read(Path(f'{folder}/r.html').read_text())['sections'][0]['cured'],
                                   trace, device, setting, folder)
             faults += [f'{words[0]} {name} {device}: {x}' for x in wrong if x]
@@ -462,7 +460,7 @@ def check_several(folder: Path) -> None:
     good = write(f'{folder}/good.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1 << 20}])
     bad = write(f'{folder}/bad.ndjson', [{'op': 'alloc', 'id': i, 'size': 1 << 22}
                                          for i in range(9)])
-    fragsim('report', '-q', good, bad, '--device-bytes', '20MiB', '-o', f'{folder}/r.html')
+    tool('diff', '-q', '-p', 'bestfit', '-p', 'buddy', good, bad, '--device-bytes', '20MiB', '-o', f'{folder}/r.html')
     sections = read(Path(f'{folder}/r.html').read_text())['sections']
     oom = sections[0]['runs'][0]['ooms'][0]
     TAP.result('two traces, the one that fails first',
@@ -475,7 +473,7 @@ def check_several(folder: Path) -> None:
 def check_nothing(folder: Path) -> None:
     """The first request is refused: a range is there, and nothing of it is mapped."""
     trace = write(f'{folder}/x.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1 << 33}])
-    fragsim('report', '-q', trace, '-p', 'pytorch:expandable_segments=true', '--device-bytes',
+    tool('run', '-q', trace, '-p', 'pytorch:expandable_segments=true', '--device-bytes',
             '1GiB', '-o', f'{folder}/r.html')
     run = read(Path(f'{folder}/r.html').read_text())['sections'][0]['runs'][0]
     TAP.result('a run that never had memory', run['height'] and f'it is {run["height"]} high',
@@ -490,7 +488,7 @@ def check_huge(folder: Path) -> None:
     for count in 1, 4, 300:
         trace = write(f'{folder}/huge.ndjson', [{'op': 'alloc', 'id': i, 'size': size}
                                                 for i in range(count)])
-        fragsim('report', '-q', '-p', 'direct', trace, '-o', f'{folder}/r.html')
+        tool('run', '-q', '-p', 'direct', trace, '-o', f'{folder}/r.html')
         run = read(Path(f'{folder}/r.html').read_text())['sections'][0]['runs'][0]
         if run['moments'][0]['blocks'] != [count] or run['moments'][0]['held'] != [count << 53]:
             faults.append(f'{count}: {run["moments"][0]["blocks"]} at the peak')
@@ -502,7 +500,7 @@ def answers(trace: object, device: str) -> dict[str, tuple]:
     return {'run': ('run', '--device-bytes', device, trace),
             'diff': ('diff', '-p', 'pytorch', '-p', 'bestfit', '--device-bytes', device, trace),
             'fit': ('fit', '-p', 'pytorch', '-p', 'bestfit', trace),
-            'tune': ('tune', '--grid', 'short', trace),
+            'tune': ('fit', '--settings', 'short', trace),
             'explain': ('explain', '-p', 'pytorch', '--device-bytes', device, trace)}
 
 
@@ -516,14 +514,14 @@ def tool(*args: object) -> subprocess.CompletedProcess:
 def answer_faults(name: str, words: tuple, folder: Path) -> list[str]:
     """What is printed is what the page begins with; its runs are those of `run`."""
     printed = tool(*words).stdout
-    both = tool(*words, '--html', f'{folder}/a.html').stdout
+    both = tool(*words, '-o', f'{folder}/a.html').stdout
     text = Path(f'{folder}/a.html').read_text()
     said = html.unescape(re.sub('<[^>]*>', '', re.sub('</div>|</pre>|</h2>', '\n', re.search(
         '<section class="verdict.*?</section>', text, re.S).group(0))))
     printed_names = printed.replace(f'{words[-1].parent}/', '')
     lost = [line for line in printed_names.splitlines()
             if line.strip() and line not in said.splitlines()]
-    faults = [printed != both and 'with --html it prints something else']
+    faults = [printed != both and 'with a page it prints something else']
     if name != 'run':
         faults += [f'not in the page: {line}' for line in lost]
     faults += [f'{x} is in it' for x in ('http://', 'https://', ' src=')
@@ -576,12 +574,12 @@ def check_names(folder: Path) -> None:
         for i in range(24)]) for name in ('one', 'two')]
     faults = []
     for words, title in ((('leaks', paths[0]), 'one.ndjson'), (('ranks', *paths), 'one.ndjson and 1 more'),
-                         (('what-if', paths[0], '--empty-cache', 'every-iteration'), 'one.ndjson')):
-        tool(words[0], '-q', *words[1:], '--html', f'{folder}/n.html')
+                         (('predict', paths[0], '--empty-cache', 'every-iteration'), 'one.ndjson')):
+        tool(words[0], '-q', *words[1:], '-o', f'{folder}/n.html')
         text = Path(f'{folder}/n.html').read_text()
         faults += [f'<h1>{title}</h1>' not in text and f'{words[0]}: another title',
                    'secret' in text and f'{words[0]}: a folder']
-    tool('explain', '-q', '-p', 'pytorch', '--device-bytes', '6MiB', '--at', '2', paths[0], '--html',
+    tool('explain', '-q', '-p', 'pytorch', '--device-bytes', '6MiB', '--at', '2', paths[0], '-o',
          f'{folder}/n.html')
     faults.append('"numbers"' in Path(f'{folder}/n.html').read_text() and 'numbers of another step')
     TAP.result('titles, no folders, and no numbers of another step', *[x for x in faults if x])
@@ -598,7 +596,7 @@ def check_hostile_answers(folder: Path) -> None:
     trace = write(f'{folder}/evil.ndjson', events)
     faults = []
     for name, words in answers(trace, '48MiB').items():
-        tool(*words[:1], '-q', *words[1:], '--html', f'{folder}/evil.html')
+        tool(*words[:1], '-q', *words[1:], '-o', f'{folder}/evil.html')
         text = Path(f'{folder}/evil.html').read_text()
         faults += [text.count('<script') != 2 and f'{name}: a script more',
                    text.count('</script') != 2 and f'{name}: a script ends early',
@@ -612,7 +610,7 @@ def check_hostile_answers(folder: Path) -> None:
 def check_size(folder: Path) -> None:
     """Six policies of one of the longest traces in 400 KB."""
     policies = [word for name in POLICIES for word in ('-p', name)]
-    fragsim('report', '-q', *policies, TRACES / 'gpt2_medium_train_bs8_varlen_amp.ndjson.gz', '-o',
+    tool('run', '-q', *policies, TRACES / 'gpt2_medium_train_bs8_varlen_amp.ndjson.gz', '-o',
             f'{folder}/six.html')
     size = len(Path(f'{folder}/six.html').read_bytes())
     TAP.result('six policies', size > 400000 and f'{size} bytes')
@@ -622,11 +620,10 @@ def check_refusals(folder: Path) -> None:
     """Command lines that are none."""
     trace = write(f'{folder}/x.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1}])
     faults = []
-    for args, said in (((trace,), 'where to?'), (('-o', 'x.html'), 'missing argument: TRACE'),
-                       ((trace, '-o', trace), 'would replace the trace'),
-                       ((trace, '-o', f'{folder}/q', '--svg', f'{folder}/q'), 'two outputs'),
-                       ((trace, '-o', f'{folder}/q', *['-p', 'direct'] * 7), 'shows at most 6')):
-        done = subprocess.run([PROGRAM, 'report', *args], capture_output=True, text=True,
+    for args, said in ((('-o', 'x.html'), 'missing argument: TRACE'),
+                       ((trace, '--svg', trace), 'would replace the trace'),
+                       ((trace, '-o', f'{folder}/q.html', '--svg', f'{folder}/q.html'), 'two outputs')):
+        done = subprocess.run([PROGRAM, 'run', *args], capture_output=True, text=True,
                               check=False)
         if done.returncode != 2 or said not in done.stderr:
             faults.append(f'{args}: {done.returncode} {done.stderr}')
@@ -639,16 +636,16 @@ def check_part(folder: Path) -> None:
     head = HEADER | {'meta': {'scope': {'begins': 'start', 'ends': 'cut'}}}
     trace, page = folder / 'part.ndjson', folder / 'part.html'
     trace.write_text('\n'.join(map(json.dumps, [head, *events])) + '\n')
-    found = json.loads(tool('fit', '-p', 'direct', '--json', '-', '--html', page, trace).stdout)
+    found = json.loads(tool('fit', '-p', 'direct', '--json', '-', '-o', page, trace).stdout)
     drawn = read(page.read_text())['sections'][0]
     TAP.same('a page of a part has its claim and its bound', (drawn['claim'], drawn['fits'][0]['at_least']),
              ('fits the recorded part', found['at_least']))
-    tool('run', '-p', 'direct', '--device-bytes', '1GiB', '--html', page, trace)
+    tool('run', '-p', 'direct', '--device-bytes', '1GiB', '-o', page, trace)
     text = page.read_text()
     TAP.ok('smallest device that fits the recorded part<' in text and 'device that fits<' not in text,
            'and so have its numbers')
     trace.write_text('\n'.join(map(json.dumps, [HEADER, *events])) + '\n')
-    tool('fit', '-p', 'direct', '--html', page, trace)
+    tool('fit', '-p', 'direct', '-o', page, trace)
     drawn = read(page.read_text())['sections'][0]
     TAP.same('that of a whole recording has none', (drawn['claim'], drawn['fits'][0].get('at_least')),
              ('fits', None))
@@ -659,7 +656,7 @@ def check_no_device(folder: Path) -> None:
     trace = write(f'{folder}/none.ndjson', [{'op': 'alloc', 'id': 1, 'size': 1000}])
     page = folder / 'none.html'
     for policies in ([], ['-p', 'plan'], ['-p', 'rmm', '-p', 'direct']):
-        done = tool('fit', '-q', *policies, '--context-bytes', 2**53 - 1, '--html', page, trace)
+        done = tool('fit', '-q', *policies, '--context-bytes', 2**53 - 1, '-o', page, trace)
         text = page.read_text()
         page.unlink()
         TAP.same(f'no device is large enough: {policies}',

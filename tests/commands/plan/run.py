@@ -36,7 +36,7 @@ def write(path: str, events: list, **header: object) -> str:
 
 
 def made(*args: object, status: int = 0) -> dict:
-    done = fragsim('plan', '-q', '-o', 'plan.json', '--alone', *args)
+    done = fragsim('plan', '-q', '--plan', 'plan.json', '--alone', *args)
     assert done.returncode == status, f'{args}: {done.returncode} {done.stderr.decode()}'
     return json.loads(Path('plan.json').read_text())
 
@@ -209,7 +209,7 @@ def check_full() -> None:
         files = []
         for threads in (1, 3):
             said = answer('--alone', '--align', 1, '--time', '60s', '--threads', threads, 'full.csv',
-                          '-o', 'full.json')
+                          '--plan', 'full.json')
             files.append((said, Path('full.json').read_bytes()))
         plan = json.loads(files[0][1])
         if files[0] != files[1]:
@@ -529,7 +529,7 @@ def check_csv() -> None:
     rows = [('b1', 0, 3, 4), ('b2', 3, 9, 4), ('b3', 0, 9, 4), ('b4', 9, 21, 4), ('b5', 0, 21, 4)]
     text = 'id,lower,upper,size\n' + ''.join(f'{",".join(map(str, x))}\n' for x in rows)
     Path('in.csv').write_text(text)
-    said = answer('--alone', '--align', 1, 'in.csv', '-o', 'out.csv')
+    said = answer('--alone', '--align', 1, 'in.csv', '--plan', 'out.csv')
     TAP.ok(said['height'] == said['bound'] == 12, 'a CSV is read, and planned', said)
     out = {x['id']: x for x in csv.DictReader(io.StringIO(Path('out.csv').read_text()))}
     at = {x[0]: int(out[x[0]]['offset']) for x in rows}
@@ -578,7 +578,7 @@ def check_statuses() -> None:
     # the orders leave a gap of 1 here, and a search fills it
     lives = [(0, 4, 1), (1, 4, 1), (0, 1, 4), (5, 8, 1), (0, 2, 3), (4, 5, 4), (2, 4, 1), (2, 5, 4)]
     trace = write('gap.ndjson', events_of(lives))
-    said = answer('--alone', '--align', 1, '--time', '0', '--capacity', '8B', trace, '-o', 'gap.json', status=1)
+    said = answer('--alone', '--align', 1, '--time', '0', '--capacity', '8B', trace, '--plan', 'gap.json', status=1)
     reached = max(b['offset'] + b['size'] for b in json.loads(Path('gap.json').read_text())['buffers'])
     TAP.ok(said['complete'] is False and said['bound'] == 8 and said['verdict'] == 'within'
            and 8 < said['height'] == reached <= sum(size for _, _, size in lives),
@@ -632,7 +632,7 @@ def check_many() -> None:
         Path('many.csv').write_text('id,lower,upper,size\n' + ''.join(
             f'{i},{a},{b},{size}\n' for i, a, b, size in rows))
         said = answer('--alone', '--align', 1, '--time', '60s', '--capacity',
-                      f'{1.03 * peak_of(rows):.0f}B', 'many.csv', '-o', 'placed.csv')
+                      f'{1.03 * peak_of(rows):.0f}B', 'many.csv', '--plan', 'placed.csv')
         placed = [[int(x) for x in line.split(',')] for line in Path('placed.csv').read_text().split()[1:]]
         changes = sorted((step, birth, at, size) for _, a, b, size, at in placed
                          for step, birth in ((a, True), (b, False)))
@@ -715,7 +715,7 @@ def check_gaps() -> None:
 
         wanted = next(h for h in range(1, 200) if fits(h, []))
         bound = max(sum(x['size'] for x in rows if in_use(x, t)) for t in range(16))
-        said = answer('--alone', '--align', 1, 'gaps.csv', '-o', 'gaps.json')
+        said = answer('--alone', '--align', 1, 'gaps.csv', '--plan', 'gaps.json')
         plan = json.loads(Path('gaps.json').read_text())
         got = {x['id']: x['offset'] for x in plan['buffers']}
         lower += wanted < max(sum(x['size'] for x in rows if x['lower'] <= t < x['upper']) for t in range(16))
@@ -734,7 +734,7 @@ def check_gaps() -> None:
             faults.append(f'seed {seed}: a moved buffer, {wrong}: {done.returncode} {done.stderr.decode()}')
     TAP.result('gaps and hints', faults, (gapped < 20 or lower < 5) and f'{gapped} gaps, {lower} lower')
     Path('hints.csv').write_text('id,lower,upper,size,hint\na,0,4,1,7\nb,0,2,3,4\nc,2,4,3,4\nd,0,4,4,0\n')
-    said = answer('--alone', '--align', 1, 'hints.csv', '-o', 'hints.json')
+    said = answer('--alone', '--align', 1, 'hints.csv', '--plan', 'hints.json')
     got = {x['id']: x['offset'] for x in json.loads(Path('hints.json').read_text())['buffers']}
     TAP.ok(got == {'a': 7, 'b': 4, 'c': 4, 'd': 0} and 'hints' in said['spaces'][0]['found_by'],
            'hints that make a lowest placement are that placement', got)
@@ -769,7 +769,7 @@ def check_given() -> None:
             for x in rows))
         fixed_ones = [x | {'offset': x['fixed']} for x in rows if x['fixed'] is not None]
         pairs = [(a['id'], b['id']) for i, a in enumerate(fixed_ones) for b in fixed_ones[:i] if not apart(a, b)]
-        done = fragsim('plan', '-q', '--alone', '--align', 1, 'given.csv', '-o', 'given.json', '--json', 'said.json')
+        done = fragsim('plan', '-q', '--alone', '--align', 1, 'given.csv', '--plan', 'given.json', '--json', 'said.json')
         if pairs:
             contradictions += 1
             named = done.stderr.decode()

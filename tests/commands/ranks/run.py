@@ -344,7 +344,7 @@ def kinds() -> None:
     paths = [path]
     for form in ('fsb', 'json', 'ndjson.gz'):
         paths.append(f'k/again.{form}')
-        done = fragsim('convert', '-q', path, paths[-1])
+        done = fragsim('trace', 'convert', '-q', path, paths[-1])
         assert done.returncode == 0, done.stderr
     said = document('-p', 'bestfit', *paths)
     TAP.result('the same in every form is alike', not said['alike'],

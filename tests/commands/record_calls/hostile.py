@@ -148,8 +148,8 @@ def check_torn(tap, stage) -> None:
     faults, before = [], 0
     for at in range(len(whole) // 3, len(whole), len(whole) // 60):
         (folder / 'torn.zst').write_bytes(whole[:at])
-        done = stage.fragsim(folder, 'info', '--lenient', '--json', '-', 'torn.zst')
-        strict = stage.fragsim(folder, 'info', '-q', 'torn.zst')
+        done = stage.fragsim(folder, 'trace', 'info', '--lenient', '--json', '-', 'torn.zst')
+        strict = stage.fragsim(folder, 'trace', 'info', '-q', 'torn.zst')
         if 'no events' in done.stderr and not before:
             continue
         if done.returncode or strict.returncode not in (0, 4):

@@ -285,7 +285,7 @@ class Stage:
 
     def simulated(self, folder: Path, path: Path) -> str:
         """Every trace is one that the other commands read."""
-        for words in (('info', '-q'), ('run', '-q', '--check', '-p', 'pytorch', '-p', 'bestfit')):
+        for words in (('trace', 'info', '-q'), ('run', '-q', '--check', '-p', 'pytorch', '-p', 'bestfit')):
             done = self.fragsim(folder, *words, path.name)
             if done.returncode or done.stderr:
                 return f'{words[0]}: {done.returncode} {done.stderr}'
@@ -460,7 +460,7 @@ def check_merge(stage: Stage) -> None:
     folder = stage.folder / 'merge'
     stage.record(folder, '-o', 't', '--', *stage.client('address2', 'sync', 'fork'))
     parts = sorted(p.name for p in folder.glob('t*'))
-    done = stage.fragsim(folder, 'merge', '-q', *parts, 'all.ndjson')
+    done = stage.fragsim(folder, 'trace', 'merge', '-q', *parts, 'all.ndjson')
     _, events = read_trace(folder / 'all.ndjson') if not done.returncode else ({}, [])
     counts = [len(read_trace(folder / p)[1]) for p in parts]
     TAP.result('merge puts the processes together', [

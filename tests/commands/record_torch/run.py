@@ -129,7 +129,7 @@ def read_back(stage):
     wrong = []
     for path in stage.files().values():
         failed = actions(path)[-1] == 'oom'
-        info = stage.call(PROGRAM, 'info', path)
+        info = stage.call(PROGRAM, 'trace', 'info', path)
         run = stage.call(PROGRAM, 'run', '-p', 'direct', '--json', '-', path)
         explain = stage.call(PROGRAM, 'explain', '-p', 'direct', path)
         if (info.returncode, run.returncode, explain.returncode) != (0, 3 if failed else 0, 0):
@@ -167,8 +167,8 @@ def staged(check):
 
 
 def check_steps(stage):
-    """--steps N: the recording ends after N steps of an optimizer, and the program goes on"""
-    first = stage.record('steps', '--steps', 2)
+    """--iterations N: the recording ends after N steps of an optimizer, and the program goes on"""
+    first = stage.record('steps', '--iterations', 2)
     wrong = differences(stage, first, (0, {'': WORK + 2 * MORE}, 1))
     second = stage.block('steps', steps='3')
     wrong += differences(stage, second, (0, {'': WORK + 3 * MORE}, 1))
@@ -176,8 +176,8 @@ def check_steps(stage):
 
 
 def check_few_steps(stage):
-    """--steps N of a program that takes fewer: all of it"""
-    return differences(stage, stage.record('steps', '--steps', 6), (0, {'': WORK + 5 * MORE}, 1))
+    """--iterations N of a program that takes fewer: all of it"""
+    return differences(stage, stage.record('steps', '--iterations', 6), (0, {'': WORK + 5 * MORE}, 1))
 
 
 def check_full(stage):
@@ -194,7 +194,7 @@ def check_full(stage):
     if 'which holds 3 per device, overflowed: older events were dropped with the first 2 allo' \
             not in run.stderr:
         wrong.append(run.stderr)
-    info = stage.call(PROGRAM, 'info', stage.trace.with_suffix('.pickle'))
+    info = stage.call(PROGRAM, 'trace', 'info', stage.trace.with_suffix('.pickle'))
     if 'overflowed: older events are missing, with the first 2 allocations\n' not in info.stdout:
         wrong.append(info.stdout)
     return wrong
@@ -324,13 +324,13 @@ def check_refused(stage):
             (('-o', '/proc/trace.pickle'), 6, '/proc/trace.pickle: No such file'),
             (('-o', '-'), 2, "standard output is the program's"),
             (('-o', f'{stage.folder}/'), 2, 'a name is required'),
-            (('-o', stage.trace, '--steps', '0'), 2, '--steps'),
+            (('-o', stage.trace, '--iterations', '0'), 2, '--iterations'),
             (('-o', stage.trace, '--stacks'), 2, '--stacks is not for --torch')):
         done = stage.call(PROGRAM, 'record', '--torch', *words, '--', 'echo', 'started')
         if done.returncode != status or message not in done.stderr or done.stdout:
             wrong.append(f'{words}: {done.returncode} {done.stderr}')
-    done = stage.call(PROGRAM, 'record', '--steps', '3', '--', 'echo', 'started')
-    if done.returncode != 2 or '--steps is for --torch' not in done.stderr:
+    done = stage.call(PROGRAM, 'record', '--iterations', '3', '--', 'echo', 'started')
+    if done.returncode != 2 or '--iterations is for --torch' not in done.stderr:
         wrong.append(done.stderr)
     for name in ('none/trace', 'file/trace'):
         done = stage.call(PYTHON, '-B', HERE / 'client.py', 'return', BLOCK=name)
@@ -361,7 +361,7 @@ def check_ranks(stage):
 def check_tag(stage):
     """an allocation is tagged with the program's own line"""
     stage.record('return')
-    done = stage.call(PROGRAM, 'convert', stage.trace.with_suffix('.pickle'), '-', '--to', 'lines')
+    done = stage.call(PROGRAM, 'trace', 'convert', stage.trace.with_suffix('.pickle'), '-', '--to', 'lines')
     tags = Counter(e.get('tag', '').split(':')[0] for e in map(json.loads, done.stdout.splitlines())
                    if e.get('op') == 'alloc')
     return [f'{tags} {done.stderr}'] * (tags != {'client.py': 3})

@@ -52,7 +52,7 @@ def unpickled(path):
 
 def trace_events(path):
     """The trace's events, in the simplest form."""
-    done = fragsim("convert", "-q", "--to", "lines", path, "-")
+    done = fragsim("trace", "convert", "-q", "--to", "lines", path, "-")
     return parse(done.stdout.decode())[1:]
 
 
@@ -66,7 +66,7 @@ def ran(path, policy, *options):
 def compare_snapshot(path, policy, *options):
     """The faults of the snapshot of a run; None where the run itself fails."""
     truth = ran(path, policy, *options)
-    done = fragsim("convert", "-q", "-p", policy, *options, path, "o.pickle")
+    done = fragsim("trace", "convert", "-q", "-p", policy, *options, path, "o.pickle")
     if truth is None:
         return None if done.returncode else ["written, though run fails"]
     if done.returncode or done.stderr:
@@ -87,7 +87,7 @@ def check_opcodes(path):
 def compare_perfetto(path, policy, *options):
     """The counters, as they change, against the rows."""
     truth = ran(path, policy, *options)
-    done = fragsim("convert", "-q", "--to", "perfetto", "-p", policy, *options, path, "o.json")
+    done = fragsim("trace", "convert", "-q", "--to", "perfetto", "-p", policy, *options, path, "o.json")
     if truth is None:
         return None if done.returncode else ["written, though run fails"]
     if done.returncode or done.stderr:
@@ -201,7 +201,7 @@ def test_verify():
             continue
         trace = lzma.open(GOLDENS / f'{golden["trace"]}.trace.xz').read()
         Path("t").write_bytes(trace)
-        done = fragsim("convert", "-q", "--device-bytes", golden["total_bytes"], "--on-oom",
+        done = fragsim("trace", "convert", "-q", "--device-bytes", golden["total_bytes"], "--on-oom",
                        "continue", "--alloc-conf", golden["alloc_conf"], "t", "o.pickle")
         found = verified("o.pickle", "--device-bytes", golden["total_bytes"])
         if done.returncode:
@@ -245,7 +245,7 @@ def test_by_hand():
     of the 6 MiB that come then."""
     base, mib = 1 << 44, 1 << 20
     Path("small").write_text(SMALL)
-    done = fragsim("convert", "-p", "bestfit", "small", "o.pickle")
+    done = fragsim("trace", "convert", "-p", "bestfit", "small", "o.pickle")
     got = dicts(unpickled("o.pickle"))
     wanted = [("annotate", 0, 0, 0, 5),
               ("segment_alloc", base, 2 * mib, 0, 10), ("alloc", base, 1000, 0, 10),
@@ -259,7 +259,7 @@ def test_by_hand():
         faults.append(told)
     report("snapshot: a run by hand, to its out-of-memory", faults)
 
-    done = fragsim("convert", "-q", "-p", "bestfit", "--on-oom", "continue", "small", "o.pickle")
+    done = fragsim("trace", "convert", "-q", "-p", "bestfit", "--on-oom", "continue", "small", "o.pickle")
     snapshot = unpickled("o.pickle")
     wanted += [("free_completed", base, 1000, 0, 14), ("annotate", 0, 0, 0, 16)]
     got = dicts(snapshot)
@@ -320,7 +320,7 @@ def test_hole():
     events = [*({"op": "alloc", "id": i, "size": page} for i in range(3)),
               {"op": "free", "id": 1}, {"op": "empty_cache"}]
     Path("t").write_text("".join(json.dumps(e) + "\n" for e in events))
-    done = fragsim("convert", "-q", "--alloc-conf", "expandable_segments:True", "t", "o.pickle")
+    done = fragsim("trace", "convert", "-q", "--alloc-conf", "expandable_segments:True", "t", "o.pickle")
     snapshot = unpickled("o.pickle")
     got = dicts(snapshot)
     wanted = []
@@ -343,7 +343,7 @@ def test_hole():
 def test_perfetto_by_hand():
     mib = 1 << 20
     Path("small").write_text(SMALL)
-    fragsim("convert", "-q", "--to", "perfetto", "--on-oom", "continue", "small", "o.json")
+    fragsim("trace", "convert", "-q", "--to", "perfetto", "--on-oom", "continue", "small", "o.json")
     file = json.loads(Path("o.json").read_text())
     got = [(e["name"], e["ts"], *e["args"].values()) for e in file["traceEvents"]
            if e["ph"] == "C" and e["name"] in ("reserved", "largest free", "fi_device")]
@@ -376,11 +376,11 @@ def test_perfetto_by_hand():
 def test_shapes():
     """Traces of no steps, of many tags, of huge ranges; names of files."""
     Path("empty").write_text('{"format":"fragsim-trace","version":1,"events":[]}')
-    done = fragsim("convert", "empty", "o.pickle")
+    done = fragsim("trace", "convert", "empty", "o.pickle")
     snapshot = unpickled("o.pickle")
     faults = [] if done.returncode == 0 and snapshot["device_traces"] == [[]] \
         and snapshot["segments"] == [] and snapshot["external_annotations"] == [] else [snapshot]
-    done = fragsim("convert", "--to", "perfetto", "empty", "o.json")
+    done = fragsim("trace", "convert", "--to", "perfetto", "empty", "o.json")
     if "time" not in json.loads(Path("o.json").read_text())["otherData"]:
         faults.append(done.stderr)
     report("a trace of no steps", faults)
@@ -398,19 +398,19 @@ def test_shapes():
     report("more tags than memo numbers", compare_snapshot("t", "bestfit"))
 
     for name, opener in (("o.pickle.gz", gzip.decompress), ("o.pickle", bytes)):
-        fragsim("convert", "empty", name)
+        fragsim("trace", "convert", "empty", name)
         faults = [] if pickle.loads(opener(Path(name).read_bytes())) == snapshot else [name]
         report(f"the name {name} says it all", faults)
-    done = fragsim("convert", "--to", "snapshot", "empty", "-")
+    done = fragsim("trace", "convert", "--to", "snapshot", "empty", "-")
     faults = [] if pickle.loads(done.stdout) == snapshot else [done.stderr]
-    fragsim("convert", "--to", "perfetto", "empty", "o.json.zst")
+    fragsim("trace", "convert", "--to", "perfetto", "empty", "o.json.zst")
     if Path("o.json.zst").read_bytes()[:4] != b"\x28\xb5\x2f\xfd":
         faults.append("no zstd")
     report("standard output, and zstd", faults)
 
     # 1 TiB that is mapped page by page of an unlimited device, and more than a range has
     Path("t").write_text('{"op":"alloc","id":1,"size":"80T"}')
-    done = fragsim("convert", "-p", "pytorch:expandable_segments=true", "t", "no.pickle")
+    done = fragsim("trace", "convert", "-p", "pytorch:expandable_segments=true", "t", "no.pickle")
     told = done.stderr.decode()
     report("a range that is too large for its addresses",
            [] if done.returncode == 6 and "64 TiB" in told and told.count("\n") == 1
@@ -419,7 +419,7 @@ def test_shapes():
         for i in range(600):
             f.write('{"op":"alloc","id":%d,"size":%d}\n{"op":"free","id":%d}\n'
                     % (i, 2**53 - 2**30, i))
-    done = fragsim("convert", "-p", "direct", "t", "no.pickle")
+    done = fragsim("trace", "convert", "-p", "direct", "t", "no.pickle")
     told = done.stderr.decode()
     report("no addresses left", [] if done.returncode == 6 and "no addresses left" in told
            and told.count("\n") == 1 and not Path("no.pickle").exists() else [told])
@@ -433,12 +433,12 @@ def test_again():
         {"op": "alloc", "id": 3, "size": 700, "pool": "graph"},
         {"op": "free", "id": 1}, {"op": "alloc", "id": 4, "size": 9000, "stream": 7},
         {"op": "free", "id": 2}, {"op": "alloc", "id": 5, "size": 20 << 20})))
-    fragsim("convert", "-q", "-p", "pytorch", "small", "a.pickle")
+    fragsim("trace", "convert", "-q", "-p", "pytorch", "small", "a.pickle")
     first = unpickled("a.pickle")
     # the first three requests and their segments become what was there before
     first["device_traces"][0] = first["device_traces"][0][6:]
     Path("b.pickle").write_bytes(pickle.dumps(first, 4))
-    done = fragsim("convert", "-q", "-p", "pytorch", "b.pickle", "c.pickle")
+    done = fragsim("trace", "convert", "-q", "-p", "pytorch", "b.pickle", "c.pickle")
     second = unpickled("c.pickle")
 
     def told(snapshot):
@@ -472,7 +472,7 @@ def test_wrong_use():
             ("settings for another policy", ("-p", "buddy", "--alloc-conf", "x:1", "small",
                                              "o.pickle")),
             ("a size that is none", ("--device-bytes", "much", "small", "o.pickle"))):
-        done = fragsim("convert", *args)
+        done = fragsim("trace", "convert", *args)
         told = done.stderr.decode()
         report(f"wrong use: {what}", [] if done.returncode == 2 and told.count("\n") == 1
                and told.startswith("fragsim: ") else [f"{done.returncode}: {told!r}"])
@@ -484,17 +484,17 @@ def test_failures():
     for form in ("snapshot", "perfetto"):
         Path("kept").write_text("as it was")
         before = sorted(os.listdir("."))
-        done = fragsim("convert", "--to", form, "--on-oom", "continue", "bad", "kept")
+        done = fragsim("trace", "convert", "--to", form, "--on-oom", "continue", "bad", "kept")
         faults = [] if done.returncode == 4 and b"step 8" in done.stderr else [done.stderr]
         if Path("kept").read_text() != "as it was" or sorted(os.listdir(".")) != before:
             faults.append("a file was touched, or left")
         report(f"{form}: a bad trace leaves the old file", faults)
-        done = fragsim("convert", "--to", form, "small", "no/where")
+        done = fragsim("trace", "convert", "--to", form, "small", "no/where")
         report(f"{form}: a folder that is not there",
                [] if done.returncode == 6 and done.stderr.count(b"\n") == 1 else [done.stderr])
         if os.path.exists("/dev/full"):
             with open("/dev/full", "wb") as full:
-                done = subprocess.run([PROGRAM, "convert", "-q", "--to", form, "small", "-"],
+                done = subprocess.run([PROGRAM, "trace", "convert", "-q", "--to", form, "small", "-"],
                                       stdout=full, stderr=subprocess.PIPE, check=False)
             report(f"{form}: a full disk", [] if done.returncode == 6
                    and done.stderr.count(b"\n") == 1 else [done.stderr])
@@ -507,7 +507,7 @@ def test_failures():
         '{"op"', '{"format":"fragsim-trace","version":1,"devices":[{},{}]}\n{"op"', 1))
     for form in ("snapshot", "perfetto"):
         before = sorted(os.listdir("."))
-        done = fragsim("convert", "--to", form, "t", "new", preexec_fn=limit)
+        done = fragsim("trace", "convert", "--to", form, "t", "new", preexec_fn=limit)
         report(f"{form}: no room for the file or its parts",
                [] if done.returncode == 6 and sorted(os.listdir(".")) == before
                else [done.returncode, done.stderr, set(os.listdir(".")) - set(before)])
@@ -519,7 +519,7 @@ def test_same():
     faults = []
     for form in ("snapshot", "perfetto"):
         for name in ("1", "2"):
-            fragsim("convert", "-q", "--to", form, "-p", "sizeclass", "t", form + name)
+            fragsim("trace", "convert", "-q", "--to", form, "-p", "sizeclass", "t", form + name)
         if Path(form + "1").read_bytes() != Path(form + "2").read_bytes():
             faults.append(form)
     report("the same trace gives the same bytes", faults)
@@ -546,7 +546,7 @@ def test_viewer():
     spec.loader.exec_module(viewer)
     trace = TRACES / "resnet50_train_bs32_fp32.ndjson.gz"
     for policy in ("bestfit", "sizeclass", "pytorch", "pytorch:expandable_segments=true"):
-        fragsim("convert", "-q", "-p", policy, trace, "o.pickle")
+        fragsim("trace", "convert", "-q", "-p", policy, trace, "o.pickle")
         snapshot = unpickled("o.pickle")
         rows, _ = ran(trace, policy)
         report(f"{name}: {policy}", look(viewer, snapshot, rows))
@@ -572,7 +572,7 @@ def look(viewer, snapshot, rows):
         if sum(int(line.rsplit(" ", 1)[1]) for line in lines) != rows[-1]["reserved"]:
             faults.append(f"{flame.__name__}: other bytes than are reserved")
     Path("page.html").write_text(viewer.trace_plot(snapshot))
-    done = fragsim("info", "page.html")
+    done = fragsim("trace", "info", "page.html")
     if done.returncode or b"PyTorch snapshot" not in done.stdout:
         faults.append(done.stderr or done.stdout)
     return faults

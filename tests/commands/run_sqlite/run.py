@@ -56,7 +56,7 @@ def ask(name: object, sql: str, **values: object) -> list:
 
 
 def convert(trace: object, *options: object, to: str = 'o.sqlite') -> str:
-    return fragsim('convert', '-q', *options, trace, to, statuses=(0,)).stderr.decode()
+    return fragsim('trace', 'convert', '-q', *options, trace, to, statuses=(0,)).stderr.decode()
 
 
 def value(text: str) -> object:
@@ -149,18 +149,18 @@ def test_files() -> None:
     old = b'an old file'
     Path('old.sqlite').write_bytes(old)
     before = sorted(os.listdir())
-    done = fragsim('convert', '-q', '-p', 'direct', '--on-oom', 'continue', 'bad', 'old.sqlite')
+    done = fragsim('trace', 'convert', '-q', '-p', 'direct', '--on-oom', 'continue', 'bad', 'old.sqlite')
     report('bad input leaves the old file', [
         *([f'status {done.returncode}'] if done.returncode != 4 else []),
         *(['it has changed'] if Path('old.sqlite').read_bytes() != old else []),
         *([f'{os.listdir()}'] if sorted(os.listdir()) != before else [])])
-    done = fragsim('convert', '-q', '-t', 'sqlite', 'good', '/dev/full')
+    done = fragsim('trace', 'convert', '-q', '-t', 'sqlite', 'good', '/dev/full')
     report('a full disk', [f'{done.returncode} {done.stderr!r}'] * (done.returncode != 6))
     dump = {}
     convert('good', '-p', 'bestfit', to='old.sqlite')
     convert('good', '-p', 'bestfit', to='packed.sqlite.gz')
     Path('unpacked').write_bytes(gzip.decompress(Path('packed.sqlite.gz').read_bytes()))
-    done = fragsim('convert', '-q', '-t', 'sqlite', '-p', 'bestfit', 'good', '-')
+    done = fragsim('trace', 'convert', '-q', '-t', 'sqlite', '-p', 'bestfit', 'good', '-')
     Path('piped').write_bytes(done.stdout)
     for name in ('old.sqlite', 'unpacked', 'piped'):
         db = sqlite3.connect(name)
@@ -196,7 +196,7 @@ def test_duckdb() -> None:
 
 def main() -> int:
     if b'no SQLite' in fragsim('--version').stdout:
-        done = fragsim('convert', REAL, '/tmp/none.sqlite')
+        done = fragsim('trace', 'convert', REAL, '/tmp/none.sqlite')
         report('a build without SQLite', [f'{done.stderr!r}'] * (
             done.returncode != 2 or b'built without SQLite' not in done.stderr))
         return TAP.finish()

@@ -1,4 +1,4 @@
-"""outcomes.py - what `fragsim gen SCENARIO | fragsim run` shows of each published case.
+"""outcomes.py - what `fragsim trace gen SCENARIO | fragsim run` shows of each published case.
 
     outcomes.py PROGRAM
 
@@ -78,8 +78,8 @@ report = TAP.result
 
 
 def piped(gen: str, run: str) -> tuple:
-    """fragsim gen GEN | fragsim run RUN -: both statuses, complaints, standard output."""
-    with subprocess.Popen([PROGRAM, 'gen', *gen.split()], stdout=subprocess.PIPE,
+    """fragsim trace gen GEN | fragsim run RUN -: both statuses, complaints, standard output."""
+    with subprocess.Popen([PROGRAM, 'trace', 'gen', *gen.split()], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as writer:
         done = subprocess.run([PROGRAM, 'run', *run.split(), '-'], stdin=writer.stdout,
                               capture_output=True, check=False)

@@ -1,8 +1,8 @@
-"""run.py - what `fragsim gen` writes: bytes, arithmetic, and traces that every policy takes.
+"""run.py - what `fragsim trace gen` writes: bytes, arithmetic, and traces that every policy takes.
 
     run.py PROGRAM
 
-Prints TAP.  Expectations are counts and sums from the shapes that fragsim-gen(1) describes, and a
+Prints TAP.  Expectations are counts and sums from the shapes that fragsim-trace(1) describes, and a
 second, plain implementation of its random walk.  What the allocators make of the published cases is
 outcomes.sh's.
 """
@@ -52,7 +52,7 @@ def equal(what: str, got: object, wanted: object) -> list:
 
 def gen(*words: str, status: int = 0) -> bytes:
     args = ' '.join(words).split()
-    done = subprocess.run([PROGRAM, 'gen', *args], capture_output=True, check=False)
+    done = subprocess.run([PROGRAM, 'trace', 'gen', *args], capture_output=True, check=False)
     if done.returncode != status:
         raise RuntimeError(f'gen {" ".join(words)}: status {done.returncode}: {done.stderr!r}')
     return done.stdout
@@ -82,7 +82,7 @@ def check_forms() -> None:
         faults = [] if gen(small(name)) == lines else ['a second time other bytes']
         header, *events = [json.loads(line) for line in lines.splitlines()]
         source = header['meta']['source']
-        if not source.startswith(f'fragsim gen {name}') or gen(source[len('fragsim gen '):]) != lines:
+        if not source.startswith(f'fragsim trace gen {name}') or gen(source[len('fragsim trace gen '):]) != lines:
             faults.append(f'meta.source does not make the same trace: {source}')
         whole = json.loads(gen(small(name), '--object'))
         faults += equal('events of the object form', whole.pop('events') == events, True)
@@ -135,7 +135,7 @@ class SplitMix64:
 
 def walk(events: int, live: int, sizes: str, least: int, most: int, streams: int, shared: int,
          seed: int) -> list:
-    """The random walk of fragsim-gen(1), as plainly as can be."""
+    """The random walk of fragsim-trace(1), as plainly as can be."""
     rng, out, alive, share, ids = SplitMix64(seed), [], [], None, 0
     border = min(max(least, MIB), most)
     while len(out) < events:
@@ -205,7 +205,7 @@ def totals(events: list) -> tuple:
 def check_equals() -> None:
     for name, count, size in (('min-block', 4194304, 516), ('one-float', 8388608, 4),
                               ('two-mib', 2048, 2097152), ('mib-plus-one', 2048, 1048580)):
-        pipe = subprocess.Popen([PROGRAM, 'gen', name, '--then', '1GiB'], stdout=subprocess.PIPE)
+        pipe = subprocess.Popen([PROGRAM, 'trace', 'gen', name, '--then', '1GiB'], stdout=subprocess.PIPE)
         header, seen, wrong = pipe.stdout.readline(), 0, 0
         tail = b''
         for tail in pipe.stdout:
@@ -425,7 +425,7 @@ def check_qkv() -> None:
 def check_reader_gone() -> None:
     for how in ('one-float --count 541065216', 'random --events 1000000000 --object',
                 'inference --requests 1000000000'):
-        with subprocess.Popen([PROGRAM, 'gen', *how.split()], stdout=subprocess.PIPE,
+        with subprocess.Popen([PROGRAM, 'trace', 'gen', *how.split()], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as pipe:
             pipe.stdout.read(100000)
             pipe.stdout.close()
@@ -433,14 +433,14 @@ def check_reader_gone() -> None:
             faults += equal('status', pipe.wait(), 0)
         report(f'gen {how}: ends quietly when its reader has gone', faults)
     full = os.open('/dev/full', os.O_WRONLY)
-    done = subprocess.run([PROGRAM, 'gen', 'random'], stdout=full, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run([PROGRAM, 'trace', 'gen', 'random'], stdout=full, stderr=subprocess.PIPE, check=False)
     os.close(full)
     report('a full disk is an error', equal('status', done.returncode, 6)
            + equal('a line', done.stderr.count(b'\n'), 1))
 
 
 def check_interrupt() -> None:
-    with subprocess.Popen([PROGRAM, 'gen', 'one-float', '--count', '541065216'],
+    with subprocess.Popen([PROGRAM, 'trace', 'gen', 'one-float', '--count', '541065216'],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as pipe:
         pipe.stdout.read(100000)
         pipe.send_signal(2)
@@ -457,7 +457,7 @@ def check_memory() -> None:
         return
     for how in ('one-float --count 16000000', 'random --events 10000000'):
         done = subprocess.run(
-            [PROGRAM, 'gen', *how.split(), '-o', '/dev/null'], capture_output=True, check=False,
+            [PROGRAM, 'trace', 'gen', *how.split(), '-o', '/dev/null'], capture_output=True, check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (64 * MIB, 64 * MIB)))
         report(f'gen {how} in 64 MiB',
                equal('status', (done.returncode, done.stderr), (0, b'')))
@@ -487,7 +487,7 @@ def check_usage() -> None:
         'training --jitter 100': 'a number from 0 to 99',
     }
     for words, wanted in cases.items():
-        done = subprocess.run([PROGRAM, 'gen', *words.split()], capture_output=True, check=False)
+        done = subprocess.run([PROGRAM, 'trace', 'gen', *words.split()], capture_output=True, check=False)
         text = done.stderr.decode()
         report(f'gen {words}: wrong usage', equal('status', done.returncode, 2)
                + equal('output', done.stdout, b'') + equal('lines', text.count('\n'), 1)

@@ -67,20 +67,20 @@ def holes(n: int, size: int = 12 * MIB, more: str = '') -> Iterator[str]:
 
 
 def info_numbers(_: str, n: int) -> tuple[str, ...]:
-    return 'info', trace(churn(n))
+    return 'trace', 'info', trace(churn(n))
 
 
 def info_addresses(_: str, n: int) -> tuple[str, ...]:
     """As a log of pointers has them: far apart, and in no order."""
-    return 'info', trace(churn(n, lambda i: (i * 2654435761 % (1 << 32)) * 512))
+    return 'trace', 'info', trace(churn(n, lambda i: (i * 2654435761 % (1 << 32)) * 512))
 
 
 def info_words(_: str, n: int) -> tuple[str, ...]:
-    return 'info', trace(churn(n, lambda i: f'"block {i}"'))
+    return 'trace', 'info', trace(churn(n, lambda i: f'"block {i}"'))
 
 
 def info_tags(_: str, n: int) -> tuple[str, ...]:
-    return 'info', trace(alloc(i, MIB, f',"tag":"t{i}"') for i in range(n))
+    return 'trace', 'info', trace(alloc(i, MIB, f',"tag":"t{i}"') for i in range(n))
 
 
 def run_tags(_: str, n: int) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def run_report(_: str, n: int) -> tuple[str, ...]:
 def report(*policies: str) -> Callable[[str, int], tuple[str, ...]]:
     def make(_: str, n: int) -> tuple[str, ...]:
         words = [word for name in policies for word in ('-p', name)]
-        return ('report', '-q', *words, '-o', 'o.html', trace(churn(n)))
+        return ('run', '-q', *words, '-o', 'o.html', trace(churn(n)))
     return make
 
 
@@ -171,7 +171,7 @@ def report_tags(_: str, n: int) -> tuple[str, ...]:
     """A tag and a mark of its own for every block."""
     events = (line for i in range(n)
               for line in (alloc(i, 4096, f',"tag":"tag {i}"'), op('mark', f',"name":"mark {i}"')))
-    return 'report', '-q', '-o', 'o.html', trace(events)
+    return 'run', '-q', '-o', 'o.html', trace(events)
 
 
 def report_pending(_: str, n: int) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def report_pending(_: str, n: int) -> tuple[str, ...]:
             yield alloc(i) + op('record_stream', f',"id":{i},"stream":7') + free(i)
         yield op('sync')
         yield alloc(n)
-    return 'report', '-q', '-o', 'o.html', trace(events())
+    return 'run', '-q', '-o', 'o.html', trace(events())
 
 
 def plan(_: str, n: int) -> tuple[str, ...]:
@@ -220,32 +220,32 @@ def on_devices(*arguments: str) -> Callable[[str, int], tuple[str, ...]]:
     return make
 
 
-def tune(_: str, n: int) -> tuple[str, ...]:
-    return 'tune', '-q', '--grid', 'short', trace(churn(n))
+def settings(_: str, n: int) -> tuple[str, ...]:
+    return 'fit', '-q', '--settings', 'short', trace(churn(n))
 
 
-def tune_steps(_: str, n: int) -> tuple[str, ...]:
+def settings_steps(_: str, n: int) -> tuple[str, ...]:
     """The same again and again, so the devices that differ are as many."""
     def events() -> Iterator[str]:
         for first in range(0, n, 100):
             size = sizes()
             yield from (alloc(first + i, next(size)) for i in range(100))
             yield from (free(first + i) for i in reversed(range(100)))
-    return 'tune', '-q', '--grid', 'short', trace(events())
+    return 'fit', '-q', '--settings', 'short', trace(events())
 
 
-def extrapolate(_: str, n: int) -> tuple[str, ...]:
+def predict_numbers(_: str, n: int) -> tuple[str, ...]:
     def recording(times: int) -> Iterator[str]:
         size = sizes()
         for i in range(n):
             yield alloc(i, next(size) * times)
         for i in range(n):
             yield free(i)
-    return ('extrapolate', '-q', '-p', 'pytorch', '--runs', '5', '--at', '3',
+    return ('predict', '-q', '-p', 'pytorch', '--runs', '5', '--at', '3',
             trace(recording(1), name='t1') + '=1', trace(recording(2), name='t2') + '=2')
 
 
-def what_if(_: str, n: int) -> tuple[str, ...]:
+def predict_changes(_: str, n: int) -> tuple[str, ...]:
     """All stages that hold records; nothing is simulated."""
     def events() -> Iterator[str]:
         size = sizes()
@@ -255,15 +255,15 @@ def what_if(_: str, n: int) -> tuple[str, ...]:
             if i % 2:
                 yield free(i)
         yield op('mark', ',"name":"step 2"')
-    return ('what-if', '-q', '--hoist', '--warmup', 'step 1', '--isolate', 'by=life', '--split',
-            '2MiB', trace(events()), '-o', 'out.ndjson')
+    return ('predict', '-q', '--hoist', '--warmup', 'step 1', '--isolate', 'by=life', '--split',
+            '2MiB', trace(events()), '--trace', 'out.ndjson')
 
 
-def what_if_tags(_: str, n: int) -> tuple[str, ...]:
+def predict_tags(_: str, n: int) -> tuple[str, ...]:
     """A pool for each."""
-    return ('what-if', '-q', '--isolate', 'by=tag',
+    return ('predict', '-q', '--isolate', 'by=tag',
             trace(alloc(i, 8, f',"tag":"tag {i}"') for i in range(n)),
-            '-o', 'out.ndjson')
+            '--trace', 'out.ndjson')
 
 
 def result_of(program: str, policies: list[str], name: str) -> str:
@@ -313,7 +313,7 @@ def diff_blocks(_: str, n: int) -> tuple[str, ...]:
 
 def slice_blocks(_: str, n: int) -> tuple[str, ...]:
     """All of them live where it begins."""
-    return 'slice', '-q', '--from-step', str(n), trace(churn(n)), 'o.ndjson'
+    return 'trace', 'slice', '-q', '--from-step', str(n), trace(churn(n)), 'o.ndjson'
 
 
 def slice_pending(_: str, n: int) -> tuple[str, ...]:
@@ -324,18 +324,18 @@ def slice_pending(_: str, n: int) -> tuple[str, ...]:
         for i in range(n):
             yield free(i)
         yield op('sync')
-    return 'slice', '-q', '--from-step', str(3 * n), trace(events()), 'o.ndjson'
+    return 'trace', 'slice', '-q', '--from-step', str(3 * n), trace(events()), 'o.ndjson'
 
 
 def merge_blocks(_: str, n: int) -> tuple[str, ...]:
     files = [trace(churn(n // 4, more=',"t":%d' % k), name=f't{k}') for k in range(4)]
-    return 'merge', '-q', *files, 'o.ndjson'
+    return 'trace', 'merge', '-q', *files, 'o.ndjson'
 
 
 def merge_ranks(_: str, n: int) -> tuple[str, ...]:
     files = [trace((alloc(j, MIB, f',"t":{j}') for j in range(1000)), name=f't{k}')
              for k in range(n)]
-    return 'merge', '-q', *files, 'o.ndjson'
+    return 'trace', 'merge', '-q', *files, 'o.ndjson'
 
 
 def shrink_over(_: str, n: int) -> tuple[str, ...]:
@@ -346,11 +346,11 @@ def shrink_over(_: str, n: int) -> tuple[str, ...]:
         for i in range(64, 64 + n):
             yield alloc(i) + free(i)
         yield alloc(64 + n, 4 * MIB)
-    return 'shrink', '-q', trace(events(), 66 * MIB), 'o.ndjson'
+    return 'trace', 'shrink', '-q', trace(events(), 66 * MIB), 'o.ndjson'
 
 
 def shrink_all(_: str, n: int) -> tuple[str, ...]:
-    return 'shrink', '-q', '--tries', '1000000', trace(
+    return 'trace', 'shrink', '-q', '--tries', '1000000', trace(
         (alloc(i, 2 * MIB) for i in range(n)), (n - 1) * 2 * MIB), 'o.ndjson'
 
 
@@ -358,26 +358,26 @@ def anonymize(_: str, n: int) -> tuple[str, ...]:
     def events() -> Iterator[str]:
         for i, event in enumerate(churn(n, lambda i: f'"block {i}"')):
             yield event.replace('}', f',"tag":"layer {i}"}}') if 'alloc' in event else event
-    return 'anonymize', '-q', trace(events()), 'o.ndjson'
+    return 'trace', 'anonymize', '-q', trace(events()), 'o.ndjson'
 
 
 def convert(form: str) -> Callable[[str, int], tuple[str, ...]]:
     def make(_: str, n: int) -> tuple[str, ...]:
-        return 'convert', '-q', '--to', form, trace(churn(n)), 'o'
+        return 'trace', 'convert', '-q', '--to', form, trace(churn(n)), 'o'
     return make
 
 
 def convert_from(form: str) -> Callable[[str, int], tuple[str, ...]]:
     def make(program: str, n: int) -> tuple[str, ...]:
         subprocess.run([program, *convert(form)(program, n)], check=True)
-        return 'convert', '-q', '--to', 'lines', 'o', 'o.ndjson'
+        return 'trace', 'convert', '-q', '--to', 'lines', 'o', 'o.ndjson'
     return make
 
 
 def export(form: str, events: Callable[[int], Iterable[str]]
            ) -> Callable[[str, int], tuple[str, ...]]:
     def make(_: str, n: int) -> tuple[str, ...]:
-        return 'convert', '-q', '-p', 'pytorch', '--to', form, trace(events(n)), 'o'
+        return 'trace', 'convert', '-q', '-p', 'pytorch', '--to', form, trace(events(n)), 'o'
     return make
 
 
@@ -428,11 +428,11 @@ CASES = (
     Case('explain, devices', on_devices('explain', '-q', '--at', 'peak', '--json', 'o'), per=100,
          known='lives of blocks are looked for in the tape for each'),
     Case('plan, blocks', plan),
-    Case('tune, steps of a training', tune_steps),
-    Case('tune, live blocks', tune, per=100, known='more devices differ, and each is tried'),
-    Case('extrapolate, blocks', extrapolate, per=10),
-    Case('what-if, blocks', what_if),
-    Case('what-if, tags', what_if_tags),
+    Case('fit of settings, steps of a training', settings_steps),
+    Case('fit of settings, live blocks', settings, per=100, known='more devices differ, and each is tried'),
+    Case('predict, blocks at a number', predict_numbers, per=10),
+    Case('predict, blocks changed', predict_changes),
+    Case('predict, tags', predict_tags),
     Case('diff, the same runs', diff_same, per=50),
     Case('diff, other runs', diff_other, per=50),
     Case('diff, blocks', diff_blocks),
@@ -457,9 +457,9 @@ CASES = (
     Case('snapshot written, live blocks', export('snapshot', churn)),
     Case('snapshot written, free blocks', export('snapshot', holes)),
     Case('snapshot written, tags', export('snapshot', tagged)),
-    Case('snapshot read, live blocks', of_snapshot('info', churn)),
-    Case('snapshot read, free blocks', of_snapshot('info', holes)),
-    Case('snapshot read, frames', of_snapshot('info', tagged)),
+    Case('snapshot read, live blocks', of_snapshot('trace info', churn)),
+    Case('snapshot read, free blocks', of_snapshot('trace info', holes)),
+    Case('snapshot read, frames', of_snapshot('trace info', tagged)),
     Case('snapshot run, live blocks', of_snapshot('run -q', churn)),
     Case('verify, live blocks', of_snapshot('verify -q', churn)),
     Case('verify, free blocks', of_snapshot('verify -q', holes)),

@@ -1,7 +1,7 @@
 /*
  * sweep.c - a thousand simulations on all processors: recorded traces under many settings.
  *
- * The settings are those that `tune` tries, and more of max_split_size_mb. Each trace is read
+ * The settings are those that `fit --settings all` tries, and more of max_split_size_mb. Each trace is read
  * onto a tape once; a task is one whole run from it, on a device without a limit, so nothing is
  * saved by a run that fails early, as a search would.
  */

@@ -28,7 +28,7 @@ LIMIT = 60
 MOST = 2**53 - 1
 MANY = times(1200, 4000)
 MIB = 1 << 20
-SEARCHES = ('fit', 'tune', 'what-if', 'extrapolate', 'explain')
+SEARCHES = ('fit', 'predict', 'predict numbers', 'explain')
 
 
 def alloc(name: int, size: int = 1000000, **more: object) -> dict:
@@ -77,12 +77,12 @@ def commands(name: str) -> list[tuple[str, ...]]:
         ('run', '-p', 'pytorch', '--device-bytes', '8MiB', name),
         ('explain', *short, '--at', 'peak', name),
         ('explain', *short, '-p', 'compact', '--device-bytes', '8MiB', name),
-        ('fit', *short, name), ('tune', *short, name),
-        ('tune', *short, '--device-bytes', '1GiB', name),
-        ('what-if', *short, '--scale', '2', name), ('what-if', *short, '--split', '512', name),
-        ('extrapolate', *short, f'{name}=1', f'{name}=2', '--at', '4'),
-        ('shrink', *short, '-p', 'pytorch', '--device-bytes', '8MiB', name, 'out.ndjson'),
-        ('info', name), ('leaks', name),
+        ('fit', *short, name),
+        ('fit', *short, '--device-bytes', '1GiB', name),
+        ('predict', *short, '--scale', '2', name), ('predict', *short, '--split', '512', name),
+        ('predict', *short, f'{name}=1', f'{name}=2', '--at', '4'),
+        ('trace', 'shrink', *short, '-p', 'pytorch', '--device-bytes', '8MiB', name, 'out.ndjson'),
+        ('trace', 'info', name), ('leaks', name),
     ]
 
 
@@ -115,7 +115,7 @@ def check_json() -> None:
             for _ in range(6000):
                 file.write(item * 1000)
             file.write(item[:-1] + b']]}')
-        took = kilobytes('info', 'values.json.gz')
+        took = kilobytes('trace', 'info', 'values.json.gz')
         TAP.ok(took * 1024 < 10 * 6000000 * len(item), f'JSON of {name}: memory', f'{took} KB')
 
 
@@ -160,10 +160,10 @@ def check_bounds() -> None:
 
 def check_words() -> None:
     trace('lone', [alloc(i, 30 * MIB) for i in range(3)], device={'total_bytes': 80 * MIB})
-    extra = {'what-if': ('--scale', '2'), 'extrapolate': ('--at', '4')}
-    for search in SEARCHES:
-        operands = ('lone=1', 'lone=2') if search == 'extrapolate' else ('lone',)
-        args = (*operands, *extra.get(search, ()))
+    extra = {'predict': ('--scale', '2'), 'predict numbers': ('--at', '4')}
+    for name in SEARCHES:
+        operands = ('lone=1', 'lone=2') if name == 'predict numbers' else ('lone',)
+        args, search = (*operands, *extra.get(name, ())), name.split()[0]
         text, document = run(search, '--time', '0s', *args), run(search, '--time', '0s', '-q',
                                                                  '--json', '-', *args)
         TAP.ok('the time was up (--time)' in text.stdout, f'{search}: the text says so',
@@ -177,12 +177,12 @@ def check_words() -> None:
     done = run('fit', '-q', '--time', '0s', '--fail-if', 'smallest > 1TiB', 'lone')
     TAP.ok(done.returncode == 1 and 'smallest' in done.stderr, 'a gate does not pass unproven',
            done.stderr)
-    done = run('shrink', '--time', '0s', '-p', 'bestfit', 'lone', 'less.ndjson')
+    done = run('trace', 'shrink', '--time', '0s', '-p', 'bestfit', 'lone', 'less.ndjson')
     TAP.ok(done.returncode == 0 and 'larger --time' in done.stderr, 'shrink: a warning says so',
            done.stderr)
     TAP.ok(run('run', '-q', '-p', 'bestfit', 'less.ndjson').returncode == 3, 'shrink: the rest still fails')
     blocks = trace('blocks', [alloc(i, 65536 * 512) for i in range(20)])
-    done = run('what-if', '--split', '512', blocks)
+    done = run('predict', '--split', '512', blocks)
     TAP.ok(done.returncode == 2 and '1048576 pieces' in done.stderr, 'pieces of all blocks',
            done.stderr)
 

@@ -185,7 +185,7 @@ def test_pins():
 
 def test_record(way, call, folder, env):
     place = bare(folder, f'{way} record')
-    command = "fragsim gen random --seed 1 >made.ndjson\nmv made.ndjson 'my own.ndjson'"
+    command = "fragsim trace gen random --seed 1 >made.ndjson\nmv made.ndjson 'my own.ndjson'"
     TAP.result(f'{way}: traces are made first', faults(
         call(place, env, record=command, trace='my own.ndjson', conditions='peak.reserved > 1'), 1,
         'my own.ndjson'))

@@ -112,7 +112,7 @@ def too_small_a_fraction(folder):
 def interrupted_search(folder):
     """who interrupts the search for answers is told what was not looked for"""
     # five runs that end at once, and for each a search through 300,000 events
-    run(folder, 'gen', 'random', '--events', '300000', '--live', '20000', '-o', 't.fsb')
+    run(folder, 'trace', 'gen', 'random', '--events', '300000', '--live', '20000', '-o', 't.fsb')
     with started(folder, 'run', '--device-bytes', '1GiB',
                  *(x for p in ('bestfit', 'firstfit', 'worstfit', 'nextfit', 'buddy')
                    for x in ('-p', p)), 't.fsb') as process:

@@ -21,7 +21,7 @@ def bounded(size: int):
 def long_pipe(folder):
     """many events through a pipe, in bounded memory: HEAVY=1 ten million"""
     count = 100_000 if SAN or os.environ.get('COVERAGE') else times(300_000, 10_000_000)
-    with subprocess.Popen([harness.PROGRAM, 'gen', 'random', '--events', str(count)],
+    with subprocess.Popen([harness.PROGRAM, 'trace', 'gen', 'random', '--events', str(count)],
                           stdout=subprocess.PIPE) as writer:
         out = run(folder, 'run', '-q', '--fail-if', f'steps < {count}', '-',
                   stdin=writer.stdout, preexec_fn=bounded(MEMORY))

@@ -26,37 +26,37 @@ PRINTING = {
     'placements': ('run', '--placements', '-', 'good.ndjson'),
     'a result': ('run', '--json', '-', 'good.ndjson'),
     'completions': ('complete', '--', 'run', '-'),
-    'the list of policies': ('policies',),
-    'the list as JSON': ('policies', '--json', '-'),
+    'the list of policies': ('list', 'policies'),
+    'the list as JSON': ('list', 'policies', '--json', '-'),
     'the version': ('--version',),
     'the help': ('--help',),
     'the help of run': ('run', '-h'),
-    'the help of policies': ('help', 'policies'),
-    'the help of a scenario': ('gen', 'tiny', '-h'),
-    'a scenario': ('gen', 'tiny'),
-    'much of a scenario': ('gen', 'random'),
-    'the list of scenarios': ('gen', '-l'),
-    'what a trace is': ('info', 'good.ndjson'),
-    'the same as JSON': ('info', '--json', '-', 'good.ndjson'),
+    'the help of policies': ('help', 'list', 'policies'),
+    'the help of a scenario': ('trace', 'gen', 'tiny', '-h'),
+    'a scenario': ('trace', 'gen', 'tiny'),
+    'much of a scenario': ('trace', 'gen', 'random'),
+    'the list of scenarios': ('trace', 'gen', '-l'),
+    'what a trace is': ('trace', 'info', 'good.ndjson'),
+    'the same as JSON': ('trace', 'info', '--json', '-', 'good.ndjson'),
     'a comparison': ('diff', '-p', 'bestfit', '-p', 'buddy', 'good.ndjson'),
     'a comparison as JSON': ('diff', '--format', 'json', '-p', 'bestfit', 'good.ndjson'),
     'a comparison as CSV': ('diff', '-q', '--format', 'csv', '-p', 'bestfit', 'good.ndjson'),
-    'a trace in lines': ('convert', 'good.ndjson', '-'),
-    'a trace in binary': ('convert', '-t', 'fsb', 'good.ndjson', '-'),
-    'a slice': ('slice', '--from-step', '1', 'good.ndjson', '-'),
-    'an anonymous trace': ('anonymize', 'good.ndjson', '-'),
-    'two traces in one': ('merge', 'good.ndjson', 'full.ndjson', '-'),
-    'an extrapolation': ('extrapolate', '--at', '3', 'good.ndjson=1', 'good.ndjson=2'),
-    'a trace of one': ('extrapolate', '--at', '3', '-o', '-', 'good.ndjson=1', 'good.ndjson=2'),
-    'what a change brings': ('what-if', '--preallocate', '1MiB', '-p', 'bestfit', 'good.ndjson'),
-    'a changed trace': ('what-if', '-q', '--split', '1MiB', '-o', '-', 'good.ndjson'),
-    'a shorter trace': ('shrink', 'full.ndjson', '-'),
+    'a trace in lines': ('trace', 'convert', 'good.ndjson', '-'),
+    'a trace in binary': ('trace', 'convert', '-t', 'fsb', 'good.ndjson', '-'),
+    'a slice': ('trace', 'slice', '--from-step', '1', 'good.ndjson', '-'),
+    'an anonymous trace': ('trace', 'anonymize', 'good.ndjson', '-'),
+    'two traces in one': ('trace', 'merge', 'good.ndjson', 'full.ndjson', '-'),
+    'a prediction': ('predict', '--at', '3', 'good.ndjson=1', 'good.ndjson=2'),
+    'a trace of one': ('predict', '--at', '3', '--trace', '-', 'good.ndjson=1', 'good.ndjson=2'),
+    'what a change brings': ('predict', '--preallocate', '1MiB', '-p', 'bestfit', 'good.ndjson'),
+    'a changed trace': ('predict', '-q', '--split', '1MiB', '--trace', '-', 'good.ndjson'),
+    'a shorter trace': ('trace', 'shrink', 'full.ndjson', '-'),
     'a verdict': ('verify', 'whole.pickle'),
     'an explained trace': ('explain', 'good.ndjson'),
     'folded stacks': ('explain', '--folded', '-', 'good.ndjson'),
     'an explanation as JSON': ('explain', '--json', '-', 'good.ndjson'),
-    'an explained message': ('explain', '--message', 'oom.log'),
-    'messages as JSON': ('explain', '--message', '--json', '-', 'oom.log'),
+    'an explained message': ('explain', 'oom.log'),
+    'messages as JSON': ('explain', '--json', '-', 'oom.log'),
 }
 ENOUGH = ('a scenario', 'much of a scenario')
 
@@ -77,7 +77,7 @@ def closed_pipe_is_silent(folder, name):
     inputs(folder)
     with closed_pipe() as pipe, untouched(folder):
         out = run(folder, *PRINTING[name], stdout=pipe)
-    # fragsim-gen(1): its reader may have seen enough
+    # fragsim-trace(1): its reader may have seen enough
     equal((out.status, out.err), (0 if name in ENOUGH else 6, b''), 'status and errors')
 
 
@@ -259,7 +259,7 @@ def descriptors_are_shared(folder, how):
     write(folder, good=GOOD)
     (folder / 'link').symlink_to('/dev/stdout')
     (folder / 'chain').symlink_to(folder / 'link')
-    wanted = run(folder, 'convert', '-q', '--to', 'lines', 'good.ndjson', '-').out
+    wanted = run(folder, 'trace', 'convert', '-q', '--to', 'lines', 'good.ndjson', '-').out
     flags = os.O_APPEND if how == 'append' else os.O_TRUNC
     for name, fd in (('/dev/stdout', 1), ('/dev/fd/1', 1), ('/proc/self/fd/1', 1), ('link', 1),
                      ('chain', 1), ('/dev/stderr', 2), ('/dev/fd/9', 9)):
@@ -267,7 +267,7 @@ def descriptors_are_shared(folder, how):
         try:
             os.ftruncate(log, 0)
             os.write(log, b'old\n')
-            done = run(folder, 'convert', '-q', '--to', 'lines', 'good.ndjson', name,
+            done = run(folder, 'trace', 'convert', '-q', '--to', 'lines', 'good.ndjson', name,
                        close_fds=False, preexec_fn=lambda log=log, fd=fd: os.dup2(log, fd))
             equal((done.status, done.out, done.err), (0, b'', b''), f'the run to {name}')
             os.write(log, b'new\n')

@@ -82,17 +82,17 @@ def trace_of(text: str) -> str:
 
 
 READERS = [
-    ('info',), ('info', '--json', '-'), ('run',), ('run', '-p', 'bestfit', '-p', 'pytorch'),
+    ('trace', 'info'), ('trace', 'info', '--json', '-'), ('run',), ('run', '-p', 'bestfit', '-p', 'pytorch'),
     ('run', '-p', 'pytorch', '--summary', 'pytorch', '--on-oom', 'continue'),
     ('run', '--json', '-'), ('run', '--placements', '-'), ('run', '-q', '--fail-if', 'oom > 0'),
     ('run', '--check'), ('verify',), *[('diff', '--format', f) for f in FORMATS],
     *[('diff', '-p', 'bestfit', '-p', 'buddy', '--gate', '--format', f) for f in FORMATS],
 ]
 WRITERS = [
-    *[('convert', '-t', form) for form in ('lines', 'object', 'minimalloc', 'rmm', 'perfetto')],
-    ('anonymize', '-t', 'lines'), ('slice', '--from-mark', 'nosuch', '-t', 'lines'),
-    ('slice', '--from-step', '1', '-t', 'lines'), ('shrink', '-t', 'lines'),
-    ('merge', '-t', 'lines'),
+    *[('trace', 'convert', '-t', form) for form in ('lines', 'object', 'minimalloc', 'rmm', 'perfetto')],
+    ('trace', 'anonymize', '-t', 'lines'), ('trace', 'slice', '--from-mark', 'nosuch', '-t', 'lines'),
+    ('trace', 'slice', '--from-step', '1', '-t', 'lines'), ('trace', 'shrink', '-t', 'lines'),
+    ('trace', 'merge', '-t', 'lines'),
 ]
 
 
@@ -200,23 +200,23 @@ def option_values(folder, which):
                '--stacks', '--on-oom', '--fail-if', '--profile', '--device-bytes', '--threads',
                '--format', '--output', '--baseline', '--to', '--from-mark', '--from-step', '--ties',
                '--keep', '--tries', '--device', '--limit', '--allocator', '--pace', '--probe')
-    for command in ('anonymize', 'convert', 'diff', 'info', 'merge', 'run', 'shrink', 'slice',
-                    'verify', 'replay'):
+    for command in ('trace anonymize', 'trace convert', 'diff', 'trace info', 'trace merge', 'run',
+                    'trace shrink', 'trace slice', 'verify', 'replay'):
         for option in options:
             # an output of that name would be one
             if option in ('--steps', '--placements', '--json', '--output'):
                 continue
-            outputs.append(hold(folder, command, f'{option}={text}', 't', '-'))
-        outputs.append(hold(folder, command, f'--{text}', 't'))
-        outputs.append(hold(folder, command, f'-{text}', 't'))
+            outputs.append(hold(folder, *command.split(), f'{option}={text}', 't', '-'))
+        outputs.append(hold(folder, *command.split(), f'--{text}', 't'))
+        outputs.append(hold(folder, *command.split(), f'-{text}', 't'))
     for value in (f'{text}', f'./{text}', f'./{text}/x.so:a=1', f'bestfit:{text}',
                   f'bestfit:align={text}', f'pytorch:{text}', f'bestfit:align=512,{text}=1'):
         for command in ('run', 'diff'):
             outputs.append(hold(folder, command, '-p', value, 't'))
     outputs.append(hold(folder, 'run', '-p', 'pytorch', '--alloc-conf', f'max_split_size_mb:{text}', 't'))
     outputs += [hold(folder, text), hold(folder, '-' + text), hold(folder, 'help', text),
-                hold(folder, 'gen', text), hold(folder, 'gen', 'random', f'--{text}=1'),
-                hold(folder, 'gen', 'random', f'--events={text}'),
+                hold(folder, 'trace', 'gen', text), hold(folder, 'trace', 'gen', 'random', f'--{text}=1'),
+                hold(folder, 'trace', 'gen', 'random', f'--events={text}'),
                 hold(folder, 'complete', '--', 'run', '-p', 'pytorch:' + text, json_=True)]
     hold(folder, 'complete', '--', 'run', '-p', f'pytorch:{text},', json_=True)
     hold(folder, 'complete', '--', 'diff', '--output', text, json_=True)

@@ -175,10 +175,10 @@ def interrupted_twice_is_the_same(folder):
 
 
 READERS = {
-    'convert': ('convert', '-', 'out.ndjson'),
-    'slice': ('slice', '--to-step', '5000', '-', 'out.ndjson'),
-    'anonymize': ('anonymize', '-', 'out.ndjson'),
-    'info': ('info', '--json', 'out.ndjson', '-'),
+    'convert': ('trace', 'convert', '-', 'out.ndjson'),
+    'slice': ('trace', 'slice', '--to-step', '5000', '-', 'out.ndjson'),
+    'anonymize': ('trace', 'anonymize', '-', 'out.ndjson'),
+    'info': ('trace', 'info', '--json', 'out.ndjson', '-'),
 }
 
 
@@ -199,7 +199,7 @@ def writers_end(folder, name):
     """a scenario that nobody reads on ends with a second signal, at once"""
     number = getattr(signal, name)
     reader, writer = os.pipe()
-    with started(folder, 'gen', 'random', '--events', '1000000', stdout=writer) as process:
+    with started(folder, 'trace', 'gen', 'random', '--events', '1000000', stdout=writer) as process:
         until(lambda: unread(reader) > 0 and asleep(process), 'it waits for its reader')
         process.send_signal(number)
         until(lambda: process.poll() is not None or asleep(process), 'it ends or waits again')

@@ -49,7 +49,7 @@ def the_trace_itself(folder, other):
     lay_out(folder)
     (folder / 'file').write_text(HEADER % '' + '{"op":"mark","name":"m"}\n')
     before = (folder / 'file').read_bytes()
-    for command in (('run', '-q', '--json', other, 'file'), ('info', '--json', other, 'file'),
+    for command in (('run', '-q', '--json', other, 'file'), ('trace', 'info', '--json', other, 'file'),
                     ('diff', '-q', '-p', 'bestfit', '-o', other, 'file')):
         out = run(folder, *command)
         equal((out.status, out.out), (2, b''), f'status and output of {command}')
@@ -59,13 +59,8 @@ def the_trace_itself(folder, other):
 
 # what is written the old way, and the word of the one line that names the new way
 OLD_WAYS = {
-    'steps': (('run', '-o', 'x.csv', 'good.ndjson'), '--steps', 'x.csv', b'step,'),
-    'a format in front of a file': (('fit', '-o', 'csv:x', 'good.ndjson'), '-o FILE', 'x', b'trace,'),
-    'the same of diff': (('diff', '-p', 'bestfit', '-o', 'json:x', 'good.ndjson'), '-o FILE', 'x',
-                         b'{'),
     'room for others': (('fit', '--static-room', '--device-bytes', '1GiB', 'good.ndjson'),
                         '--headroom', None, None),
-    'the grid': (('tune', '--grid', 'default', 'good.ndjson'), '--grid pytorch', None, None),
     'GB of a card': (('run', '--device', '24GB', 'good.ndjson'), '24GiB', None, None),
 }
 
@@ -84,6 +79,36 @@ def old_ways(folder, name):
     equal(run(folder, command[0], '-q', *command[1:]).err, b'', 'errors under -q')
 
 
+# names of commands, and spellings of options, that were there before, and a word of the one line
+GONE = {
+    **{name: ((name, 'good.ndjson'), f'use fragsim {now}') for name, now in (
+        ('info', 'trace info'), ('convert', 'trace convert'), ('merge', 'trace merge'),
+        ('slice', 'trace slice'), ('shrink', 'trace shrink'), ('anonymize', 'trace anonymize'),
+        ('gen', 'trace gen'), ('policies', 'list policies'), ('cards', 'list cards'),
+        ('report', 'run -o page.html'), ('extrapolate', 'predict'), ('what-if', 'predict'))},
+    'help of an old name': (('help', 'convert'), 'use fragsim trace convert'),
+    'a page': (('run', '--html', 'x.html', 'good.ndjson'), '-o FILE.html'),
+    'a text': (('explain', '--message', 'good.ndjson'), 'knows a text'),
+    'rows': (('run', '-o', 'x.csv', 'good.ndjson'), '.json, .html'),
+    **{f'a format in front of a file: {x}': (('diff', '-p', 'bestfit', '-o', f'{x}:x', 'good.ndjson'),
+                                            'the ending of FILE')
+       for x in ('text', 'markdown', 'json', 'csv', 'html', 'junit', 'github')},
+}
+
+
+@cases(*GONE)
+def gone(folder, name):
+    """an old name is refused with one line that names the new one, and nothing is written"""
+    command, word = GONE[name]
+    lay_out(folder)
+    before = sorted(folder.iterdir())
+    out = run(folder, *command)
+    equal((out.status, out.out), (2, b''), 'status and output')
+    one_line(out)
+    assert word in out.err.decode(), out.err
+    equal(sorted(folder.iterdir()), before, 'files')
+
+
 # -o: what the ending of a file names, and what it has then
 ENDINGS = {
     'csv': (('fit', '-o', 'x.csv'), b'trace,'), 'json': (('fit', '-o', 'x.json'), b'{'),
@@ -95,10 +120,10 @@ ENDINGS = {
     'none, and no format': (('fit', '-o', 'x'), b'SMALLEST'),
     'a result': (('run', '-o', 'x.json'), b'{'), 'a page of a run': (('run', '-o', 'x.html'), b'<!doctype html>'),
     'an explanation': (('explain', '-o', 'x.json'), b'{'),
-    'a page of a plan': (('plan', '--html', 'x.html'), b'<!doctype html>'),
-    'a page of a change': (('what-if', '--scale', '2', '--html', 'x.html'), b'<!doctype html>'),
+    'a page of a plan': (('plan', '-o', 'x.html'), b'<!doctype html>'),
+    'a page of a change': (('predict', '--scale', '2', '-o', 'x.html'), b'<!doctype html>'),
     'a page of ranks': (('ranks', '-o', 'x.html'), b'<!doctype html>'),
-    'a page of an extrapolation': (('extrapolate', 'good.ndjson=1', 'good.ndjson=2', '--at', '3', '--html',
+    'a page of numbers': (('predict', 'good.ndjson=1', 'good.ndjson=2', '--at', '3', '-o',
                                     'x.html'), b'<!doctype html>'),
 }
 

@@ -75,10 +75,10 @@ def no_room_in_the_header(folder):
     equal(run(folder, 'run', '-q', 'full.ndjson').status, 3, 'status')
     equal(run(folder, 'run', '-q', '--granularity', '4KiB', 'full.ndjson').status, 3,
           'status with another granularity')
-    for command in ('run', 'diff', 'shrink', 'convert'):
-        rest = {'diff': ('-p', 'bestfit'), 'convert': ('--to', 'perfetto')}.get(command, ())
-        out = run(folder, command, *rest, '--device-bytes', '100B', 'full.ndjson',
-                  *(('out',) if command in ('shrink', 'convert') else ()))
+    for command in ('run', 'diff', 'trace shrink', 'trace convert'):
+        rest = {'diff': ('-p', 'bestfit'), 'trace convert': ('--to', 'perfetto')}.get(command, ())
+        out = run(folder, *command.split(), *rest, '--device-bytes', '100B', 'full.ndjson',
+                  *(('out',) if command.startswith('trace') else ()))
         equal(out.status, 2, f'status of {command}')
         one_line(out)
 
@@ -110,14 +110,14 @@ def stopped_at_an_oom(folder):
     equal(run(folder, 'run', '-q', 'far.ndjson').status, 4, 'status of a long file')
 
 
-@cases('run', 'policies')
+@cases('run', 'list policies')
 def help_words(folder, command):
     """help says what there is, and is no error"""
-    out = run(folder, command, '--help')
+    out = run(folder, *command.split(), '--help')
     equal((out.status, out.lines), (0, []), 'status and errors')
     assert out.out.startswith(f'usage: fragsim {command} '.encode()), out.out
-    equal(run(folder, 'help', command), out, 'fragsim help COMMAND')
-    equal(run(folder, command, '--bogus', '--help').status, 2, 'status behind a bad option')
+    equal(run(folder, 'help', *command.split()), out, 'fragsim help COMMAND')
+    equal(run(folder, *command.split(), '--bogus', '--help').status, 2, 'status behind a bad option')
 
 
 # options: what the one line must hold
@@ -256,10 +256,8 @@ ANSWERS = {
         'oom': '1', 'live': '9MiB', 'free': '21MiB', 'non_releasable': '21MiB',
         'missing': '16MiB'}),
     'explain, of no OOM': (('explain', '-p', 'bestfit'), {'oom': '0', 'missing': '0'}),
-    'tune': (('tune', '--grid', 'short'), {'smallest': '40MiB', 'reliable': '40MiB',
-                                           'calls': '2', 'retries': '0'}),
     'plan': (('plan', '--alone'), {'height': '34MiB', 'bound': '34MiB'}),
-    'what-if': (('what-if', '--scale', '2', '-p', 'pytorch'), {
+    'predict': (('predict', '--scale', '2', '-p', 'pytorch'), {
         'reserved': '110MiB', 'smallest': '110MiB', 'reliable': '110MiB'}),
 }
 

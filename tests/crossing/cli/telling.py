@@ -183,7 +183,7 @@ def several_settings(folder):
                   ('run', *['--alloc-conf', 'nokey:1'] * 4, 'good.ndjson'),
                   ('run', '-p', 'pytorch', '-p', 'plan:period=a', *confs(), '--alloc-conf', 'nokey:1',
                    'good.ndjson'),
-                  ('convert', *confs(), '--to', 'perfetto', 'good.ndjson', 'out'),
+                  ('trace', 'convert', *confs(), '--to', 'perfetto', 'good.ndjson', 'out'),
                   ('diff', *confs(), '-p', 'direct', 'good.ndjson')):
         out = run(folder, *words)
         equal((out.status, out.out), (2, b''), f'outcome of {words}')
@@ -232,9 +232,9 @@ CONFIGURED = {
     'run': ('run', '-q', '-p', 'pytorch', 't'),
     'several policies': ('run', '-q', '-p', 'bestfit', '-p', 'pytorch', 't'),
     'diff': ('diff', '-q', '-p', 'bestfit', '-p', 'pytorch', 't'),
-    'convert to a snapshot': ('convert', '-q', '-p', 'pytorch', '-t', 'snapshot', 't', 'out'),
-    'convert to perfetto': ('convert', '-q', '-p', 'pytorch', '-t', 'perfetto', 't', 'out'),
-    'shrink': ('shrink', '-q', '-p', 'pytorch', '--device-bytes', '4MiB', '-t', 'lines', 't',
+    'convert to a snapshot': ('trace', 'convert', '-q', '-p', 'pytorch', '-t', 'snapshot', 't', 'out'),
+    'convert to perfetto': ('trace', 'convert', '-q', '-p', 'pytorch', '-t', 'perfetto', 't', 'out'),
+    'shrink': ('trace', 'shrink', '-q', '-p', 'pytorch', '--device-bytes', '4MiB', '-t', 'lines', 't',
                'out'),
 }
 SOME = ('{"op":"alloc","id":1,"size":"2MiB"}\n'
@@ -258,7 +258,7 @@ def configured_badly(folder, command):
     out = run(folder, *plain, '--lenient')
     equal(out.status, 0, 'status')
     # an export names its policy behind it
-    equal(len(out.lines), 2 if args[0] == 'convert' else 1, 'lines')
+    equal(len(out.lines), 2 if args[1] == 'convert' else 1, 'lines')
     assert 'left out 1 event: settings that a policy does not take' in out.lines[0], out.err
     assert 't:3:1: step 2: ' in out.lines[0], out.err
 
@@ -267,9 +267,9 @@ def configured_badly(folder, command):
 def configured_for_nobody(folder):
     """settings in a trace are nothing to policies that read none, and to commands without one"""
     (folder / 't').write_text(SOME % NO_SETTING, encoding='ascii')
-    for args in (('run', '-p', 'bestfit', '-p', 'direct'), ('info',), ('diff', '-p', 'buddy')):
+    for args in (('run', '-p', 'bestfit', '-p', 'direct'), ('trace', 'info'), ('diff', '-p', 'buddy')):
         equal(run(folder, *args, 't').status, 0, 'status')
-    equal(run(folder, 'convert', '-q', '-t', 'lines', 't', 'out').status, 0, 'status')
+    equal(run(folder, 'trace', 'convert', '-q', '-t', 'lines', 't', 'out').status, 0, 'status')
     assert NO_SETTING in (folder / 'out').read_text(encoding='ascii'), 'the event is gone'
 
 
@@ -308,7 +308,7 @@ def no_name(folder):
     """an empty name of a file, and standard input, are told as what they are"""
     write(folder, good=GOOD)
     for args, status, words in (
-            (('run', ''), 4, '"": No such file'), (('info', ''), 4, '"": No such file'),
+            (('run', ''), 4, '"": No such file'), (('trace', 'info', ''), 4, '"": No such file'),
             (('diff', '', 'good.ndjson'), 4, '"": No such file'),
             (('run', '--json', '', 'good.ndjson'), 2, 'option --json requires the name of a file'),
             (('run', '--steps=', 'good.ndjson'), 2, 'option --steps requires the name of a file'),
@@ -368,10 +368,10 @@ def long_profile(folder):
         f'"ts":{i},"args":{{"Bytes":{512 if i % 2 == 0 else -512},"Addr":4096,'
         '"Device Type":1,"Device Id":0}}' for i in range(count)) + ']}'
     write(folder, long=text, cut=text[:-len(text) // 3], wrong=text[:-1] + ',x}')
-    out = run(folder, 'info', '--json', '-', 'long.ndjson')
+    out = run(folder, 'trace', 'info', '--json', '-', 'long.ndjson')
     equal((out.status, json.loads(out.out)['events']), (0, count), 'status, events')
     for name, words in (('cut', 'truncated'), ('wrong', '')):
-        out = run(folder, 'info', f'{name}.ndjson')
+        out = run(folder, 'trace', 'info', f'{name}.ndjson')
         equal(out.status, 4, f'status of {name}')
         one_line(out)
         assert words in out.lines[0], out.err
@@ -385,12 +385,12 @@ ONES = {
     'run': ('run', '-v', 'one.ndjson'),
     'a free': ('run', '-v', 'two.ndjson'),
     'that fails': ('run', '-v', '--device-bytes', '1KiB', 'one.ndjson'),
-    'info': ('info', 'one.ndjson'),
+    'info': ('trace', 'info', 'one.ndjson'),
     'diff': ('diff', '-p', 'direct', '-p', 'bestfit', 'one.ndjson'),
     'diff, Markdown': ('diff', '-p', 'direct', '-p', 'bestfit', '--format', 'markdown', 'one.ndjson'),
     'diff of another trace': ('diff', 'one.json', 'two.json'),
     'left out': ('run', '--lenient', 'bad.ndjson'),
-    'shrink': ('shrink', '--tries', '1', '--device-bytes', '1KiB', 'one.ndjson', 'out.ndjson'),
+    'shrink': ('trace', 'shrink', '--tries', '1', '--device-bytes', '1KiB', 'one.ndjson', 'out.ndjson'),
 }
 
 

@@ -8,12 +8,11 @@ from words import Command, Option
 
 # operands of commands for which the sample alone is not enough
 OPERANDS: dict[str, Callable[[str], list[str]]] = {
-    'extrapolate': lambda x: [f'{x}=1', f'{x}=2', '--at', '4'],
-    'what-if': lambda x: [x, '--hoist'], 'sweep': lambda x: ['-p', 'buddy', '-o', 'sweep1', x],
-    'diff': lambda x: [x, x], 'ranks': lambda x: [x, x], 'merge': lambda x: [x, x, 'new2.ndjson'],
+    'predict': lambda x: [x, '--hoist'], 'sweep': lambda x: ['-p', 'buddy', '-o', 'sweep1', x],
+    'diff': lambda x: [x, x], 'ranks': lambda x: [x, x], 'trace merge': lambda x: [x, x, 'new2.ndjson'],
 }
 # these read no trace
-OTHERS = ('gen', 'policies', 'cards', 'complete')
+OTHERS = ('trace gen', 'list policies', 'list cards', 'complete')
 
 
 @dataclass
@@ -42,7 +41,7 @@ def lines(command: Command, maker, dice) -> list[Line]:
         for sample in samples.NAMES if command.name not in OTHERS else ():
             rng = dice(f'{command.name} {option.name} {sample}')
             rng.normal = True
-            found.append(Line(command, [command.name, *without(operands(command, sample), option),
+            found.append(Line(command, [*command.name.split(), *without(operands(command, sample), option),
                                         option.name, *maker.values(rng, option, False)]))
     return found
 

@@ -154,7 +154,7 @@ def make_files(program: str, at: Path) -> None:
     (at / 'bytes').write_bytes(bytes(range(256)) * 8)
     (at / 'two.gz').write_bytes(gzip.compress(TWO.encode(), mtime=0))
     (at / 'torn.gz').write_bytes(gzip.compress(TWO.encode(), mtime=0)[:-9])
-    makes = [['convert', '-q', '-t', form, 'oom.ndjson', f'of.{form}'] for form in
+    makes = [['trace', 'convert', '-q', '-t', form, 'oom.ndjson', f'of.{form}'] for form in
              ('lines', 'object', 'fsb', 'minimalloc', 'rmm', 'snapshot', 'perfetto', 'sqlite')]
     makes += [['run', '-q', '-p', 'bestfit', '-p', 'pytorch', '--json', 'result.json', '--steps',
                'rows.csv', '--placements', 'places.ndjson', 'oom.ndjson'],
@@ -162,13 +162,13 @@ def make_files(program: str, at: Path) -> None:
               ['run', '-q', '--json', 'two.json', 'two.ndjson'],
               ['diff', '-q', '-b', 'baseline.json', '--update-baseline', '-p', 'pytorch',
                'oom.ndjson', 'two.ndjson'],
-              ['info', '--json', 'info.json', 'oom.ndjson'],
-              ['policies', '--json', 'policies.json'],
-              ['plan', '-q', '-o', 'of.plan', 'oom.ndjson'],
+              ['trace', 'info', '--json', 'info.json', 'oom.ndjson'],
+              ['list', 'policies', '--json', 'policies.json'],
+              ['plan', '-q', '--plan', 'of.plan', 'oom.ndjson'],
               ['sweep', '-q', '-p', 'buddy', '-p', 'pytorch', '-o', 'swept', 'small.ndjson', 'two.ndjson'],
-              ['convert', '-q', '-t', 'object', 'two.ndjson', 'two.json.zst']]
-    makes += [['diff', '-q', '-p', 'bestfit', '-p', 'buddy', '-o', f'{form}:diff.{form}',
-               'oom.ndjson'] for form in words_of(program, 'diff', '--format')]
+              ['trace', 'convert', '-q', '-t', 'object', 'two.ndjson', 'two.json.zst']]
+    makes += [['diff', '-q', '-p', 'bestfit', '-p', 'buddy', '-o', f'diff.{form}', 'oom.ndjson']
+              for form in ('txt', 'md', 'json', 'csv', 'xml', 'html')]
     for args in makes:
         done = subprocess.run([program, *args], cwd=at, stdin=subprocess.DEVNULL,
                               capture_output=True, check=False, timeout=PATIENCE)
@@ -301,14 +301,14 @@ class Maker:
         if command.name == 'diff' and rng.random() < 0.4:
             return [rng.pick((['result.json', 'other.json', 'two.json', 'baseline.json'],
                               self.files)) for _ in range(2)]
-        if command.name == 'extrapolate' and (rng.normal or rng.random() < 0.8):
+        if command.name == 'predict' and rng.random() < 0.5:
             # most often a recording and itself, as others have other events
             file = self.operands(rng, replace(command, name='run'))[:1]
             files = [file[0] if file and rng.random() < 0.9 else self.file(rng)
                      for _ in range(rng.choice([2, 2, 3]))]
             at = rng.sample(range(9), len(files))
             return ['--at', rng.pick(NUMBERS), *(f'{x}={n}' for x, n in zip(files, at))]
-        if command.name == 'what-if' and (rng.normal or rng.random() < 0.8):
+        if command.name == 'predict' and (rng.normal or rng.random() < 0.8):
             return [*self.operands(rng, replace(command, name='run'))[:1], '--hoist']
         if command.name == 'ranks':
             count = rng.randint(1, 5)
@@ -337,7 +337,7 @@ class Maker:
                 words += ['--events', '50']
         elif command.name == 'complete':
             words = ['--', *self.line(rng)] if rng.random() < 0.7 else []
-        elif command.name != 'policies':
+        elif command.name != 'list policies':
             words = self.operands(rng, command)
         if command.name == 'sweep' and rng.normal:
             # what goes with each other; --merge goes with nothing
@@ -348,7 +348,7 @@ class Maker:
         while not rng.normal and rng.random() < 0.2:
             words.insert(rng.randint(0, len(words)), rng.choice(JUNK))
         name = command.name if rng.normal or rng.random() < 0.97 else rng.choice(JUNK)
-        return [x.replace('\0', '') for x in [name, *words]]
+        return [x.replace('\0', '') for x in [*name.split(' ', 1), *words]]
 
 
 def damage(rng: Dice, folder: Path, args: list[str]) -> bool:
@@ -485,13 +485,13 @@ class Runner:
         if after != self.state:
             shutil.rmtree(folder)
             self.folder(folder)
-        command = self.by_name.get(args[0])
+        command = self.by_name.get(args[0], self.by_name.get(' '.join(args[:2])))
         if not command and os.path.exists(os.path.join(self.master, args[0])):
             command = self.by_name['explain']       # of a file alone
         if show:
             print(f'# {args}\n# < {stdin}: status {done.returncode}\n{done.stdout.decode()[:2000]}'
                   f'{done.stderr.decode()}')
-        key = (args[0] if command else '', done.returncode)
+        key = (command.name if command else '', done.returncode)
         self.seen[key] = self.seen.get(key, 0) + 1
         said = done.stderr.decode('utf-8', 'replace') if done.returncode == 2 else ''
         return [f'{name}: {args}: {x}' for x in

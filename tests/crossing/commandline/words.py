@@ -71,7 +71,7 @@ def documented(name: str) -> set[int]:
         return text.split('.Sh EXIT STATUS\n')[1].split('\n.Sh ')[0]
 
     every = {int(x) for x in re.findall(r'^\.It (\d+)', section('fragsim.1'), re.M)}
-    own = section(f'fragsim-{name}.1')
+    own = section(f'fragsim-{name.split()[0]}.1')
     if re.search(r'fragsim 1 :', own):
         listed = {int(x) for x in re.findall(r'\b\d+\b', own.split('fragsim 1 :')[1])}
         # `5: there is no GPU` explains one; a list has several
@@ -79,16 +79,24 @@ def documented(name: str) -> set[int]:
     return every - {int(x) for x in re.findall(r'never (\d)', own)}
 
 
+def listed(program: str, *words: str) -> list[str]:
+    """The names at the beginnings of lines."""
+    return re.findall(r'^  ([\w-]+)  ', ask(program, *words), re.M)
+
+
 def commands_of(program: str) -> list[Command]:
     found = []
-    words = ask(program, '--help')
-    also = re.search(r'^Also: (.*?)^\'', words, re.M | re.S)
-    for name in [*re.findall(r'^  ([\w-]+)  ', words, re.M), *(also[1].split() if also else ())]:
+    names = ['complete']        # which --help hides
+    for name in listed(program, '--help'):
+        verbs = listed(program, name, '-h') if name in ('trace', 'list') else ()
+        names += [f'{name} {x}' for x in verbs] or [name]
+    for name in names:
         if name in LEFT_OUT:
             continue
-        usage = ask(program, name, '-h').splitlines()[0]
-        command = Command(name, usage, options_of(program, name), documented(name))
-        if name == 'gen':
-            command.scenarios = {s: options_of(program, name, s) for s in words_of(program, name)}
+        words = name.split()
+        usage = ask(program, *words, '-h').splitlines()[0]
+        command = Command(name, usage, options_of(program, *words), documented(name))
+        if name == 'trace gen':
+            command.scenarios = {s: options_of(program, *words, s) for s in words_of(program, *words)}
         found.append(command)
     return found

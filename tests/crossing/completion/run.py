@@ -47,22 +47,29 @@ def names(text: str) -> list[str]:
     return re.findall(r'^ *([\w-]+) ', text, re.M)
 
 
+def listed(*words: str) -> list[str]:
+    """The names at the beginnings of lines."""
+    return re.findall(r'^  ([\w-]+)  ', fragsim(*words)[1], re.M)
+
+
 def check_lists() -> None:
-    words_of_help = fragsim('--help')[1]
-    commands = re.findall(r'^  ([\w-]+)  ', words_of_help, re.M)
-    commands += re.search(r'^Also: (.*?)^\'', words_of_help, re.M | re.S)[1].split()
+    commands = listed('--help')
     equal('the commands are those of --help', offered(''), commands)
     equal('help offers them too', offered('help', ''), commands)
-    scenarios = names(fragsim('gen', '--list')[1])
-    equal('the scenarios are those of gen --list', offered('gen', ''), scenarios)
-    for words in [[x] for x in commands] + [['gen', x] for x in scenarios]:
-        listed = ['--' + x for x in options_of(*words)]
-        assert '--help' in listed, listed
-        equal(f'the options of {" ".join(words)} are those of -h', offered(*words, '--'), listed)
+    scenarios = names(fragsim('trace', 'gen', '--list')[1])
+    equal('the scenarios are those of gen --list', offered('trace', 'gen', ''), scenarios)
+    verbs = [[x, verb] for x in ('trace', 'list') for verb in listed(x, '-h')]
+    for group in ('trace', 'list'):
+        equal(f'the verbs are those of {group} -h', offered(group, ''), listed(group, '-h'))
+    for words in [[x] for x in commands if x not in ('trace', 'list')] + verbs + [
+            ['trace', 'gen', x] for x in scenarios]:
+        wanted = ['--' + x for x in options_of(*words)]
+        assert '--help' in wanted, wanted
+        equal(f'the options of {" ".join(words)} are those of -h', offered(*words, '--'), wanted)
 
 
 def check_policies() -> None:
-    policies = json.loads(fragsim('policies', '--json', '-')[1])['policies']
+    policies = json.loads(fragsim('list', 'policies', '--json', '-')[1])['policies']
     every = [x['name'] for x in policies]
     equal('the policies', offered('run', '-p', ''), [*every, ':open'])
     for policy in policies:
@@ -79,31 +86,32 @@ def check_policies() -> None:
 
 def check_words() -> None:
     """A value that there is not is answered with those that there are."""
-    for command in offered(''):
-        for option, takes in options_of(command).items():
+    for command in [*offered(''), *(f'trace {x}' for x in offered('trace', ''))]:
+        words = command.split()
+        for option, takes in options_of(*words).items():
             if takes not in ('WHAT', 'FORM', 'FORMAT'):
                 continue
-            said = fragsim(command, f'--{option}', 'no-such', 'x', 'y')[2].split('no-such: ')[1]
+            said = fragsim(*words, f'--{option}', 'no-such', 'x', 'y')[2].split('no-such: ')[1]
             wanted = re.findall(r'[\w-]+', re.sub('^ ?use |no such form; there are:', '', said).replace(' or ', ' ')
                                 .replace('no such format; there are', ''))
-            equal(f'the words of {command} --{option}', sorted(offered(command, f'--{option}', '')),
+            equal(f'the words of {command} --{option}', sorted(offered(*words, f'--{option}', '')),
                   sorted(wanted))
 
 
 # words that are there, and what the last one may become
 CASES = [
-    (['po'], ['policies']),
+    (['ver'], ['verify']),
     (['--'], ['--color', '--help', '--version']),
     (['--color', ''], ['auto', 'always', 'never']),
     (['--color=n'], ['--color=never']),
-    (['--color', 'never', '--color=auto', 'po'], ['policies']),
+    (['--color', 'never', '--color=auto', 'ver'], ['verify']),
     (['--color', 'never', 'run', '--on-oom=s'], ['--on-oom=stop']),
     (['--colored', 'po'], []),
     (['nonsense', ''], []),
     (['run', ''], [':files\t']),
-    (['policies', 'b'], ['bestfit', 'bfc', 'buddy']),
-    (['policies', 'bestfit', 'bestfit:'], []),
-    (['policies', './s'], [':files\t']),
+    (['list', 'policies', 'b'], ['bestfit', 'bfc', 'buddy']),
+    (['list', 'policies', 'bestfit', 'bestfit:'], []),
+    (['list', 'policies', './s'], [':files\t']),
     (['run', '-'], None),       # as `--`
     (['run', '--on-oom=s'], ['--on-oom=stop']),
     (['run', '--on-o', 'c'], ['continue']),             # cut short, as the program takes it
@@ -134,24 +142,24 @@ CASES = [
     (['diff', '--format', 'g'], ['github']), (['diff', '--format', 'c'], ['csv']),
     (['diff', '--format', 'j'], ['json', 'junit']),
     (['fit', '--format', 'j'], ['json']),
-    (['tune', '--output=c'], [':files\t--output=']),
-    (['tune', '--grid', 'sh'], ['short', ':files\t']),
-    (['tune', '--test', 'x'], [':files\t']),
-    (['sweep', '--grid', 'p'], ['pytorch', ':files\t']),
+    (['fit', '--output=c'], [':files\t--output=']),
+    (['fit', '--settings', 'sh'], ['short', ':files\t']),
+    (['fit', '--test', 'x'], [':files\t']),
+    (['sweep', '--settings', 'a'], ['all', ':files\t']),
     (['sweep', '--plan', 's'], ['slurm']),
     (['sweep', '-o', 'x'], [':files\t']),
     (['sweep', '--merge=x'], [':files\t--merge=']),
     (['sweep', '--shard', 'a'], ['auto']),
     (['run', '--device', 'rtx-409'], ['rtx-4090']),
-    (['slice', '--device', ''], []),
-    (['cards', 't'], ['t4']),
-    (['run', '--device', 'a30:2'], ['a30:2g.12gb']), (['tune', '--device=a30:2'], ['--device=a30:2g.12gb']),
-    (['explain', '--message', 'e'], [':files\t']),
-    (['gen', 'q'], ['qkv']),
-    (['gen', 'qkv', ''], []),
-    (['gen', 'random', '--si'], ['--sizes']),
-    (['gen', '-o', ''], [':files\t']),
-    (['gen', '-o', 'x', 'q'], ['qkv']),
+    (['trace', 'slice', '--device', ''], []),
+    (['list', 'cards', 't'], ['t4']),
+    (['run', '--device', 'a30:2'], ['a30:2g.12gb']), (['fit', '--device=a30:2'], ['--device=a30:2g.12gb']),
+    (['explain', 'e'], [':files\t']),
+    (['trace', 'gen', 'q'], ['qkv']),
+    (['trace', 'gen', 'qkv', ''], []),
+    (['trace', 'gen', 'random', '--si'], ['--sizes']),
+    (['trace', 'gen', '-o', ''], [':files\t']),
+    (['trace', 'gen', '-o', 'x', 'q'], ['qkv']),
     (['help', 'run', ''], []),
 ]
 
@@ -166,14 +174,14 @@ def check_cases() -> None:
             equal(f'complete {words}', [*fragsim('complete', '--', *words)[1].splitlines()]
                   if wanted[:1] and wanted[0].startswith(':files') else offered(*words), wanted)
     equal('without a word, the commands', offered(), offered(''))
-    equal('a gen word', sorted(offered('gen', 'random', '--sizes', '')),
+    equal('a gen word', sorted(offered('trace', 'gen', 'random', '--sizes', '')),
           sorted(re.findall(r'[\w-]+', re.search(r'--sizes WORD +.*?: (.*) \(', fragsim(
-              'gen', 'random', '-h')[1])[1])))
+              'trace', 'gen', 'random', '-h')[1])[1])))
 
 
 # what is typed before the tab, and the line after it
 TYPED = [
-    ('fragsim polic', 'fragsim policies '),
+    ('fragsim list polic', 'fragsim list policies '),
     ('fragsim run --place', 'fragsim run --placements '),
     ('fragsim run --on-oom st', 'fragsim run --on-oom stop '),
     ('fragsim run --on-oom=st', 'fragsim run --on-oom=stop '),
@@ -185,9 +193,9 @@ TYPED = [
     ('fragsim run trac', 'fragsim run trace.ndjson '),
     ('fragsim run --steps=trac', 'fragsim run --steps=trace.ndjson '),
     ('fragsim diff -o trac', 'fragsim diff -o trace.ndjson '),
-    ('fragsim info ./a\\ b/c', 'fragsim info ./a\\ b/cde '),
-    ('./fragsim gen qk', './fragsim gen qkv '),
-    ('~/fragsim gen qk', '~/fragsim gen qkv '),
+    ('fragsim trace info ./a\\ b/c', 'fragsim trace info ./a\\ b/cde '),
+    ('./fragsim trace gen qk', './fragsim trace gen qkv '),
+    ('~/fragsim trace gen qk', '~/fragsim trace gen qkv '),
 ]
 
 BASH_RC = r'''

@@ -26,7 +26,7 @@ from tap import Tap  # noqa: E402
 TAP = Tap()
 PROGRAM = ''
 MOST = 2**53 - 1
-FORMATS = ('text', 'markdown', 'json', 'junit', 'github', 'csv')
+ENDING = {'text': 'txt', 'markdown': 'md', 'json': 'json', 'junit': 'xml', 'csv': 'csv'}
 
 
 class Wrong(Exception):
@@ -127,9 +127,10 @@ def check_format(name: str, path: str) -> None:
 
 def check_diff(*what) -> None:
     """Every format of a comparison, one alone and all at once."""
-    run('diff', '-q', *(word for name in FORMATS for word in ('-o', f'{name}:all.{name}')), *what)
-    for name in FORMATS:
-        check_format(name, f'all.{name}')
+    run('diff', '-q', *(word for ending in ENDING.values() for word in ('-o', f'all.{ending}')), *what)
+    for name, ending in ENDING.items():
+        check_format(name, f'all.{ending}')
+    run('diff', '--format', 'github', *what)
 
 
 def check_outputs(path) -> None:
@@ -159,16 +160,16 @@ def check_outputs(path) -> None:
 
 def check_forms(path) -> None:
     for form in ('lines', 'object', 'fsb'):
-        run('convert', '-q', '-t', form, path, f'again.{form}')
+        run('trace', 'convert', '-q', '-t', form, path, f'again.{form}')
     for form in ('object', 'fsb'):
-        run('convert', '-q', '-t', 'lines', f'again.{form}', 'again')
+        run('trace', 'convert', '-q', '-t', 'lines', f'again.{form}', 'again')
         same(f'there and back as {form}', lines('again')[1:], lines('again.lines')[1:])
-    run('convert', '-q', '-t', 'perfetto', path, 'again.perfetto')
+    run('trace', 'convert', '-q', '-t', 'perfetto', path, 'again.perfetto')
     document('again.perfetto')
-    run('convert', '-q', '-t', 'snapshot', '-p', 'pytorch', '--on-oom', 'continue', path,
+    run('trace', 'convert', '-q', '-t', 'snapshot', '-p', 'pytorch', '--on-oom', 'continue', path,
         'again.pickle', statuses=(0, 3, 6))
     if Path('again.pickle').exists():
-        run('info', '--json', 'i.json', 'again.pickle')
+        run('trace', 'info', '--json', 'i.json', 'again.pickle')
         document('i.json')
 
 
@@ -211,9 +212,9 @@ def times(folder: Path) -> None:
             if abs(got - wanted) > 0.0002:      # rows have four digits
                 raise Wrong(f'{name} by time x {factor} is {got}, not {wanted}')
     write('t', HUGE, {})
-    run('info', '--json', 'i.json', 't')
+    run('trace', 'info', '--json', 'i.json', 't')
     same('a span that no double holds', document('i.json')['duration'], None)
-    shown = run('info', 't').stdout.decode()
+    shown = run('trace', 'info', 't').stdout.decode()
     if 'time: 3.4e+302 s from' not in shown:
         raise Wrong(shown)
 
@@ -230,13 +231,13 @@ def exact(folder: Path) -> None:
     if f' is {int(float(wanted))},' not in said.decode():
         raise Wrong(f'a condition says {said!r}')
     write('more', *TRACES['sums beyond 2^64'])
-    run('info', '--json', 'i.json', 'more')
+    run('trace', 'info', '--json', 'i.json', 'more')
     info = document('i.json')
     same('peak_live_bytes', info['devices'][0]['peak_live_bytes'], 2100 * MOST)
     same('last_live_bytes', info['devices'][0]['last_live_bytes'], 0)
     same('bytes of the sizes', [x['bytes'] for x in info['sizes']], [2100 * MOST])
     same('bytes of the lives', sum(x['bytes'] for x in info['lives']), 2100 * MOST)
-    if f'at most {2100 * MOST / 2**50:.2f} PiB live' not in run('info', 'more').stdout.decode():
+    if f'at most {2100 * MOST / 2**50:.2f} PiB live' not in run('trace', 'info', 'more').stdout.decode():
         raise Wrong('the text of info')
 
 
@@ -284,7 +285,7 @@ def export_times(folder: Path) -> None:
     events = [mark('a', t=-5), alloc(1, 1000, t=1.9), mark('b', t=2**53 - 2), free(1, t=2.0**53),
               mark('c', t=1.8e19), mark('d', t=1e300)]
     write('t', events, {})
-    run('convert', '-q', '-t', 'snapshot', 't', 't.pickle')
+    run('trace', 'convert', '-q', '-t', 'snapshot', 't', 't.pickle')
     with open('t.pickle', 'rb') as file:
         notes = pickle.load(file)['external_annotations']
     same('times', [(x['name'], x['time_us']) for x in notes],
@@ -294,7 +295,7 @@ def export_times(folder: Path) -> None:
 
 
 def lines_of_marks(path: str) -> list:
-    run('convert', '-q', '-t', 'lines', path, 'marks')
+    run('trace', 'convert', '-q', '-t', 'lines', path, 'marks')
     return [x for x in lines('marks') if x.get('op') == 'mark']
 
 
@@ -305,7 +306,7 @@ def private_pool(folder: Path) -> None:
     write('t', [alloc(1, 2 << 20), alloc(2, 9 << 20, pool='p'), alloc(3, 3 << 20), free(1)],
           {'total_bytes': 24 << 20})
     for oom in ('stop', 'continue'):
-        run('convert', '-q', '-t', 'snapshot', '-p', 'pytorch', '--on-oom', oom, 't', 't.pickle')
+        run('trace', 'convert', '-q', '-t', 'snapshot', '-p', 'pytorch', '--on-oom', oom, 't', 't.pickle')
         run('verify', '-q', 't.pickle', statuses=(0,))
 
 

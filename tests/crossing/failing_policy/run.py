@@ -50,19 +50,16 @@ def main(argv):
         write(folder / 'odd.ndjson')
         write(folder / 'twice.ndjson', 2)
         device = ('--device-bytes', '2400MiB')
-        # settings of a search are skipped, and counted
-        for more in ((), ('--device-bytes', '3000MiB'), ('--exact',), ('--grid', 'short')):
-            result(f'tune {more}', run('tune', *more, 'odd.ndjson'), 0,
-                   out=('max_split_size_mb', 'skipped   ', WORDS))
-        found = json.loads(run('tune', '-q', '--top', 'all', '--json', '-', 'odd.ndjson').stdout)
-        odd = [p for p in found['points'] if p['status'] == 'error']
-        tap.result('tune: points have a status and why', [str(odd)] if [
-            p['alloc_conf'] for p in odd] != [f'expandable_segments:True,max_split_size_mb:{n}' for n in (512, 256)]
-            or any(WORDS not in p['why'] or p['oom'] for p in odd)
-            or any(p['why'] for p in found['points'] if p['status'] != 'error') else [])
-        (folder / 'grid').write_text('expandable_segments:True,max_split_size_mb:256\n', encoding='ascii')
-        result('tune: a grid of such a setting', run('tune', '--grid', 'grid', 'odd.ndjson'), 0,
-               out=('skipped   1 of 2 settings',))
+        # a setting whose simulation fails has a status and the reason
+        for more in ((), ('--device-bytes', '3000MiB')):
+            done = run('fit', '-v', '--settings', 'all', *more, 'odd.ndjson')
+            result(f'fit {more}', done, 0, out=('max_split_size_mb', 'error'))
+        found = json.loads(run('fit', '-q', '--settings', 'all', '--top', 'all', '--json', '-',
+                               '--device-bytes', '3000MiB', 'odd.ndjson').stdout)
+        odd = [p for p in found['settings'] if p['status'] == 'error']
+        tap.result('fit: settings have a status and why', [str(odd)] if not odd
+                   or any(WORDS not in p['why'] for p in odd)
+                   or any(p['why'] for p in found['settings'] if p['status'] in ('fits', 'oom')) else [])
         result('explain', run('explain', *device, 'odd.ndjson'), 0, out=('OOM: ',))
         result('run: settings that are tried on its own', run('run', *device, 'odd.ndjson'), 3,
                out=('expandable_segments:True',))
@@ -74,7 +71,7 @@ def main(argv):
         done = run('run', '-q', *both, *device, '--json', '-', 'odd.ndjson')
         tap.result('run: in JSON', [done.stdout] * ([x['status'] for x in json.loads(done.stdout)['runs']] != [
             'error', 'oom']))
-        result('run: with files, a page, and threads', run('run', *both, *device, '--steps', 's.csv', '--html', 'p.html',
+        result('run: with files, a page, and threads', run('run', *both, *device, '--steps', 's.csv', '-o', 'p.html',
                                                            '--threads', '4', 'odd.ndjson'), 4, error=(WORDS,))
         result('run: all fail', run('run', '-p', BOTH, '-p', BOTH, *device, 'odd.ndjson'), 4, error=(WORDS,))
         result('run: alone', run('run', '-p', BOTH, *device, 'odd.ndjson'), 4, error=(WORDS,))
@@ -88,13 +85,13 @@ def main(argv):
                out=(WORDS, 'SMALLEST DEVICE: ', 'bestfit'))
         result('fit: alone', run('fit', '-p', BOTH, 'odd.ndjson'), 0, out=(WORDS,))
         result('fit: nowhere below', run('fit', *both, '--up-to', '3200MiB', 'odd.ndjson'), 1, out=(WORDS,))
-        result('fit: nowhere, alone', run('fit', '-p', BOTH, '--up-to', '3200MiB', 'odd.ndjson'), 4, error=(WORDS,))
+        result('fit: nowhere, alone', run('fit', '--settings', 'none', '-p', BOTH, '--up-to', '3200MiB', 'odd.ndjson'), 4, error=(WORDS,))
         fits = json.loads(run('fit', '-q', *both, '--map', '--json', '-', 'odd.ndjson').stdout)['fits']
         tap.result('fit: in JSON', [str(fits)] if WORDS not in (fits[0]['why'] or '') or fits[1]['why'] or {
             x['status'] for x in fits[0]['map']} != {'error', 'fits'} else [])
-        result('what-if', run('what-if', '--scale', '2', *both, 'odd.ndjson'), 0, out=('bestfit',))
+        result('predict changes', run('predict', '--scale', '2', *both, 'odd.ndjson'), 0, out=('bestfit',))
         result('plan', run('plan', *both, 'odd.ndjson'), 0)
-        result('extrapolate', run('extrapolate', *both, '--at', '3', 'odd.ndjson=1', 'twice.ndjson=2'), 0,
+        result('predict numbers', run('predict', *both, '--at', '3', 'odd.ndjson=1', 'twice.ndjson=2'), 0,
                out=('bestfit',))
         result('sweep', run('sweep', *both, '--device-bytes', '2400MiB,8GiB', '-o', 'sweep', 'odd.ndjson'), 4,
                error=(WORDS,))

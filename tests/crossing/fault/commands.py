@@ -65,7 +65,7 @@ ENDS = {'alloc': (6, NOMEM), 'read': (4, ('Input/output error',)), 'write': (6, 
         'thread': (3, ()), 'shrink': (4, ('',)), 'garble': (4, ('',)),
         'once': (130, ()), 'twice': (130, ())}
 # what happens to the input, not to the program
-SPOILS = ('shrink', 'garble')
+SPOILS = ('trace', 'shrink', 'garble')
 # the second SIGINT ends the program by itself
 SIGNALS = {'once': (130,), 'twice': (130, -2)}
 EVERY = ('bestfit', 'firstfit', 'nextfit', 'worstfit', 'buddy', 'sizeclass', 'tlsf',
@@ -136,17 +136,17 @@ RUNS = [
     run('start of a thread', 'thread', policies=EVERY, trace='long.ndjson', threads=7, fine=0),
     run('start of a thread that unpacks', 'thread', trace='long.gz', threads=2, fine=0),
     diff('allocation in diff of policies', 'alloc', '-p', 'bestfit', '-p', 'pytorch',
-         'trace.ndjson', 'trace.gz', '-q', '-o', 'text:o.txt'),
+         'trace.ndjson', 'trace.gz', '-q', '-o', 'o.txt'),
     diff('allocation in diff of a run that ends by fragmentation', 'alloc', '-p', 'bestfit',
-         'holes.ndjson', '-q', '-o', 'csv:o.txt'),
+         'holes.ndjson', '-q', '-o', 'o.csv', file='o.csv'),
     *[diff(f'allocation in diff as {name}', 'alloc', '-p', 'bestfit', 'trace.ndjson', '-q', '-o',
-           f'{name}:o.txt') for name in ('markdown', 'json', 'junit', 'github', 'csv')],
+           f'o.{name}', file=f'o.{name}') for name in ('md', 'json', 'xml', 'csv')],
     diff('allocation in diff of results', 'alloc', 'base.json', 'new.json', '-o', 'o.txt',
          '--allow-missing', '--allow-partial', '--fail-if', 'peak.reserved < 1'),
-    diff('allocation in diff of a baseline', 'alloc', '-b', 'base.json', '-q', '-o', 'csv:o.txt'),
+    diff('allocation in diff of a baseline', 'alloc', '-b', 'base.json', '-q', '-o', 'o.csv', file='o.csv'),
     diff('allocation for a baseline', 'alloc', '-b', 'made.json', '--update-baseline', '-p',
          'pytorch', '-q', 'trace.ndjson', file='made.json'),
-    diff('read of a result', 'read', 'base.json', 'new.json', '-q', '-o', 'csv:o.txt'),
+    diff('read of a result', 'read', 'base.json', 'new.json', '-q', '-o', 'o.csv', file='o.csv'),
 ]
 
 
@@ -163,44 +163,49 @@ SWEPT = ('-p', 'buddy', '-p', 'pytorch:max_split_size_mb=20', '--device-bytes', 
          'trace.ndjson')
 COMMANDS = [
     *[scene for form in ('lines', 'object', 'fsb')
-      for scene in each(('convert', '-q', '-t', form, 'trace.ndjson', 'o.out'), FILES, ('o.out',))],
+      for scene in each(('trace', 'convert', '-q', '-t', form, 'trace.ndjson', 'o.out'), FILES, ('o.out',))],
     *[scene for form in ('rmm', 'minimalloc')
-      for scene in each(('convert', '-q', '-t', form, 'simple.ndjson', 'o.out'), FILES,
+      for scene in each(('trace', 'convert', '-q', '-t', form, 'simple.ndjson', 'o.out'), FILES,
                         ('o.out',))],
     *[scene for packed in ('o.ndjson.gz', 'o.ndjson.zst', 'o.fsb')
-      for scene in each(('convert', '-q', 'trace.ndjson', packed), 'alloc write', (packed,))],
+      for scene in each(('trace', 'convert', '-q', 'trace.ndjson', packed), 'alloc write', (packed,))],
     *[scene for source in ('trace.fsb', 'rmm.csv', 'mini.csv', 'kineto.json', 'xla.hlo.pb',
                            'snap.pickle', 'snap.json', 'snap.html', 'timeline.json')
-      for scene in each(('convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
+      for scene in each(('trace', 'convert', '-q', source, 'o.ndjson'), 'alloc read', ('o.ndjson',))],
     *[scene for form, policy in (('snapshot', 'pytorch'), ('perfetto', 'buddy'))
-      for scene in each(('convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
+      for scene in each(('trace', 'convert', '-q', '-t', form, '-p', policy, '--on-oom', 'continue',
                          'trace.ndjson', 'o.out'), 'alloc write open rename', ('o.out',))],
     # SQLite writes by pwrite()
-    *each(('convert', '-q', '-t', 'sqlite', '-p', 'direct', '--on-oom', 'continue', 'trace.ndjson',
+    *each(('trace', 'convert', '-q', '-t', 'sqlite', '-p', 'direct', '--on-oom', 'continue', 'trace.ndjson',
            'o.out'), 'alloc open rename', ('o.out',)),
-    *each(('slice', '-q', '--from-step', '3', '--to-step', '8', 'trace.ndjson', 'o.ndjson'), FILES,
+    *each(('trace', 'slice', '-q', '--from-step', '3', '--to-step', '8', 'trace.ndjson', 'o.ndjson'), FILES,
           ('o.ndjson',)),
-    *each(('slice', '-q', '--from-mark', 'middle', '--device', '1', 'trace.ndjson', 'o.fsb'),
+    *each(('trace', 'slice', '-q', '--from-mark', 'middle', '--device', '1', 'trace.ndjson', 'o.fsb'),
           'alloc write', ('o.fsb',)),
-    *each(('extrapolate', '-q', '--threads', '1', '--at', '5', '--largest', '--device-bytes', '64MiB',
-           '--up-to', '6', '--json', 'o.json', '-o', 'o.ndjson', 'trace.ndjson=2', 'trace.ndjson=4'),
-          FILES, ('o.json', 'o.ndjson'), 'extrapolate'),
-    *each(('what-if', '-q', '--threads', '1', '-p', 'bestfit', '--isolate', 'by=life', '--hoist',
-           '--warmup', 'middle', '--scale', '1/2', '--tag', '*', '--split', '1000', '--isolate',
-           'by=tag', '--preallocate', '4K', '--json', 'o.json', '-o', 'o.ndjson', 'trace.ndjson'),
-          FILES, ('o.json', 'o.ndjson'), 'what-if'),
+    *each(('predict', '-q', '--threads', '1', '--at', '5', '--largest', '--device-bytes', '64MiB',
+           '--up-to', '6', '--json', 'o.json', '--trace', 'o.ndjson', 'trace.ndjson=2', 'trace.ndjson=4'),
+          FILES, ('o.json', 'o.ndjson'), 'predict numbers'),
+    *each(('predict', '-q', '--threads', '1', '--at', '4', '-p', 'bestfit', '--json', 'o.json', '--trace',
+           'o.ndjson', 'rows1.ndjson=1', 'rows2.ndjson=2'), FILES, ('o.json', 'o.ndjson'),
+          'predict insertions'),
+    *each(('predict', '-q', '--threads', '1', '-p', 'bestfit', '--scale-batch', '1/2', '--json', 'o.json',
+           'rows2.ndjson'), 'alloc', ('o.json',), 'predict classes'),
+    *each(('predict', '-q', '--threads', '1', '-p', 'bestfit', '--isolate', 'by=life', '--hoist',
+           '--warmup', 'middle', '--scale', '1/2', '--of', '*', '--split', '1000', '--isolate',
+           'by=tag', '--preallocate', '4K', '--json', 'o.json', '--trace', 'o.ndjson', 'trace.ndjson'),
+          FILES, ('o.json', 'o.ndjson'), 'predict changes'),
     *each(('ranks', '-q', '--threads', '1', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson',
            'trace.ndjson', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
     *each(('leaks', '-q', '--json', 'o.json', 'again.ndjson'), 'alloc read open rename', ('o.json',)),
-    *each(('plan', '-q', '--threads', '1', '--json', 'o.json', '-o', 'o.plan', 'trace.ndjson'),
+    *each(('plan', '-q', '--threads', '1', '--json', 'o.json', '--plan', 'o.plan', 'trace.ndjson'),
           FILES, ('o.json', 'o.plan')),
-    *each(('run', '-q', '-p', 'bestfit', '--html', 'o.html', 'simple.ndjson'),
+    *each(('run', '-q', '-p', 'bestfit', '-o', 'o.html', 'simple.ndjson'),
           'alloc read sync open rename', ('o.html',)),
-    *each(('report', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
-           'trace.ndjson'), 'alloc sync open rename', ('o.html', 'o.svg'), 'report'),
-    *each(('anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
-    *each(('merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
-    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('run', '-q', '--threads', '1', '-p', 'pytorch', '-o', 'o.html', '--svg', 'o.svg',
+           'trace.ndjson'), 'alloc sync open rename', ('o.html', 'o.svg'), 'a page and its picture', fine=3),
+    *each(('trace', 'anonymize', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('trace', 'merge', '-q', 'trace.ndjson', 'simple.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
+    *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), FILES, ('o.ndjson',)),
     *each(('fit', '-q', '--map', '--threads', '1', '-p', 'bestfit', '-p',
            'pytorch:expandable_segments=true', '--json', 'o.json', 'trace.ndjson', 'simple.ndjson'),
           'alloc read sync open rename', ('o.json',), 'fit'),
@@ -210,26 +215,26 @@ COMMANDS = [
            '--folded', 'o.txt', 'pinned.ndjson'), 'alloc read sync open rename', ('o.json', 'o.txt'), 'explain'),
     *each(('explain', '--threads', '1', '-p', 'pytorch', 'trace.ndjson'), 'alloc read',
           name='explain for people'),
-    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--test', 'simple.ndjson', '-o',
-           'json:o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'tune'),
-    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '--device-bytes', '64MiB', '-o',
-           'csv:o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'tune on a device'),
-    *each(('tune', '-q', '--threads', '1', '--grid', 'lines', '-o', 'json:o.json', 'again.ndjson'),
-          'alloc', ('o.json',), 'tune with a line of code'),
+    *each(('fit', '-q', '--threads', '1', '--settings', 'lines', '--test', 'simple.ndjson', '-o',
+           'o.json', 'trace.ndjson'), 'alloc read sync open rename', ('o.json',), 'fit of settings'),
+    *each(('fit', '-q', '--threads', '1', '--settings', 'lines', '--device-bytes', '64MiB', '-o',
+           'o.csv', 'trace.ndjson'), 'alloc', ('o.csv',), 'fit on a device'),
+    *each(('fit', '-q', '--threads', '1', '--settings', 'lines', '-o', 'o.json', 'again.ndjson'),
+          'alloc', ('o.json',), 'fit of a trace again'),
     *[scene for name, *words in (
         ('explain', '-p', 'bestfit:segment=2MiB', 'pinned.ndjson'),
         ('fit', '-p', 'bestfit', '-p', 'buddy', 'trace.ndjson'),
-        ('tune', '--grid', 'lines', '--device-bytes', '64MiB', 'trace.ndjson'),
+        ('fit', '--settings', 'lines', '--device-bytes', '64MiB', 'trace.ndjson'),
         ('diff', '-p', 'bestfit', '-p', 'buddy', 'holes.ndjson'))
-      for scene in each((name, '-q', '--threads', '1', '--html', 'o.html', *words),
-                        'alloc read sync open rename', ('o.html',), f'{name} --html')],
+      for scene in each((name, '-q', '--threads', '1', '-o', 'o.html', *words),
+                        'alloc read sync open rename', ('o.html',), f'{name}, a page')],
     *[scene for name, *words in (
         ('fit', '-p', 'bestfit', '-p', 'buddy', '--map', 'trace.ndjson'),
-        ('tune', '--grid', 'lines', 'trace.ndjson'),
+        ('fit', '--settings', 'lines', 'trace.ndjson'),
         ('diff', '-p', 'bestfit', '-p', 'buddy', 'holes.ndjson'),
-        ('leaks', 'again.ndjson'), ('plan', 'trace.ndjson'), ('what-if', '--hoist', 'trace.ndjson'),
+        ('leaks', 'again.ndjson'), ('plan', 'trace.ndjson'), ('predict', '--hoist', 'trace.ndjson'),
         ('ranks', 'trace.ndjson', 'trace.ndjson'),
-        ('extrapolate', '--at', '5', 'trace.ndjson=2', 'trace.ndjson=4'))
+        ('predict', '--at', '5', 'trace.ndjson=2', 'trace.ndjson=4'))
       for scene in each((name, *words), 'alloc', name=f'{name} for people')],
     *each(('sweep', '-q', '--merge', '.'), FILES, ('merged.ndjson',)),
     *each(('sweep', '-q', '--resume', '-o', '.', '--threads', '1'), 'alloc read'),
@@ -237,23 +242,23 @@ COMMANDS = [
            'trace.ndjson'), 'alloc read write sync open', name='sweep', folder='fresh'),
     *each(('sweep', *SWEPT, '-q', '--plan', 'parallel', '-o', '.'), 'alloc read',
           name='the plan of a sweep'),
-    *each(('info', 'trace.ndjson'), 'alloc read'),
-    *each(('info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
+    *each(('trace', 'info', 'trace.ndjson'), 'alloc read'),
+    *each(('trace', 'info', '-q', '--json', 'o.json', 'trace.ndjson'), FILES, ('o.json',)),
     *each(('verify', '-q', 'snap.pickle'), 'alloc read'),
-    *each(('explain', '--message', 'log'), 'alloc read'),
-    *each(('explain', '--message', '-q', '--json', 'o.json', 'log'), FILES, ('o.json',)),
-    *each(('policies', '--json', 'o.json'), 'alloc write open rename', ('o.json',)),
-    *each(('gen', 'pipeline', '--layers', '2', '--stages', '2', '--iterations', '1', '-o',
+    *each(('explain', 'log'), 'alloc read'),
+    *each(('explain', '-q', '--json', 'o.json', 'log'), FILES, ('o.json',)),
+    *each(('list', 'policies', '--json', 'o.json'), 'alloc write open rename', ('o.json',)),
+    *each(('trace', 'gen', 'pipeline', '--layers', '2', '--stages', '2', '--iterations', '1', '-o',
            'o.ndjson'), 'alloc write open rename',
           ('o.ndjson',)),
-    *each(('gen', 'training', '--layers', '1', '--iterations', '1', '--object'), 'alloc write'),
+    *each(('trace', 'gen', 'training', '--layers', '1', '--iterations', '1', '--object'), 'alloc write'),
     *each(('replay', '-q', '--verify', '-p', 'pytorch', '--steps', 's.csv', '--placements',
            'p.ndjson', '--json', 'r.json', '-d', '0', '-d', '1', 'trace.ndjson'),
           'alloc read write open rename',
           ('s.csv', 'p.ndjson', 'r.json'), 'replay', timed=True),
-    *each(('diff', '-q', '-o', 'csv:o.txt', '-o', 'json:o.json', '-b', 'made.json',
+    *each(('diff', '-q', '-o', 'o.csv', '-o', 'o.json', '-b', 'made.json',
            '--update-baseline', '-p', 'bestfit', 'trace.ndjson'), 'rename',
-          ('o.txt', 'o.json', 'made.json'), 'diff with outputs and a baseline'),
+          ('o.csv', 'o.json', 'made.json'), 'diff with outputs and a baseline'),
     *each(('replay', '-p', 'bestfit', '--repeat', '2', 'simple.ndjson'), 'alloc read', timed=True),
     *each(('run', '-q', '--stacks', 'all', '-p', 'pytorch', '--placements', 'p.ndjson',
            'snap.pickle'),
@@ -263,34 +268,34 @@ COMMANDS = [
 SPOILED = [
     *[scene for source in ('long.ndjson', 'long.gz', 'object.json', 'trace.ndjson', 'trace.fsb',
                            'mini.csv', 'kineto.json', 'snap.pickle', 'snap.json', 'snap.html', 'timeline.json')
-      for scene in each(('convert', '-q', source, 'o.ndjson'), 'shrink garble', ('o.ndjson',))],
+      for scene in each(('trace', 'convert', '-q', source, 'o.ndjson'), 'shrink garble', ('o.ndjson',))],
     # half a log of RMM is a log
-    *each(('convert', '-q', 'rmm.csv', 'o.ndjson'), 'garble', ('o.ndjson',)),
+    *each(('trace', 'convert', '-q', 'rmm.csv', 'o.ndjson'), 'garble', ('o.ndjson',)),
     *each(('run', '-q', '-p', 'buddy', '--steps', 's.csv', '--json', 'r.json', 'long.ndjson'),
           'shrink garble', ('s.csv', 'r.json')),
-    *each(('diff', '-q', '-p', 'buddy', '-o', 'text:o.txt', 'long.ndjson', 'object.json'),
+    *each(('diff', '-q', '-p', 'buddy', '-o', 'o.txt', 'long.ndjson', 'object.json'),
           'shrink garble', ('o.txt',)),
-    *each(('diff', '-q', '-o', 'text:o.txt', 'base.json', 'new.json'), 'shrink garble',
+    *each(('diff', '-q', '-o', 'o.txt', 'base.json', 'new.json'), 'shrink garble',
           ('o.txt',)),
-    *each(('merge', '-q', 'long.ndjson', 'trace.ndjson', 'o.ndjson'), 'shrink garble',
+    *each(('trace', 'merge', '-q', 'long.ndjson', 'trace.ndjson', 'o.ndjson'), 'shrink garble',
           ('o.ndjson',)),
-    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'shrink garble', ('o.ndjson',)),
+    *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'shrink garble', ('o.ndjson',)),
 ]
 # a run writes what there is; what makes a file makes the whole of it, or nothing
 INTERRUPTED = [
-    *each(('convert', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
-    *each(('convert', '-q', 'snap.pickle', 'o.fsb'), 'once twice', ('o.fsb',)),
-    *each(('slice', '-q', '--from-step', '20000', 'long.ndjson', 'o.ndjson'), 'once twice',
+    *each(('trace', 'convert', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('trace', 'convert', '-q', 'snap.pickle', 'o.fsb'), 'once twice', ('o.fsb',)),
+    *each(('trace', 'slice', '-q', '--from-step', '20000', 'long.ndjson', 'o.ndjson'), 'once twice',
           ('o.ndjson',)),
-    *each(('anonymize', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
-    *each(('merge', '-q', 'trace.ndjson', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
-    *each(('shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
-    *each(('extrapolate', '-q', '--at', '5', '-o', 'o.ndjson', 'long.ndjson=2', 'long.ndjson=3'),
+    *each(('trace', 'anonymize', '-q', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('trace', 'merge', '-q', 'trace.ndjson', 'long.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('trace', 'shrink', '-q', 'trace.ndjson', 'o.ndjson'), 'once twice', ('o.ndjson',)),
+    *each(('predict', '-q', '--at', '5', '--trace', 'o.ndjson', 'long.ndjson=2', 'long.ndjson=3'),
           'once twice', ('o.ndjson',)),
-    *each(('what-if', '-q', '--hoist', '-o', 'o.ndjson', 'long.ndjson'), 'once twice',
+    *each(('predict', '-q', '--hoist', '--trace', 'o.ndjson', 'long.ndjson'), 'once twice',
           ('o.ndjson',)),
-    *each(('info', '-q', '--json', 'o.json', 'long.ndjson'), 'once twice', ('o.json',)),
-    *each(('gen', 'training', '--layers', '1', '--iterations', '5', '-o', 'o.ndjson'),
+    *each(('trace', 'info', '-q', '--json', 'o.json', 'long.ndjson'), 'once twice', ('o.json',)),
+    *each(('trace', 'gen', 'training', '--layers', '1', '--iterations', '5', '-o', 'o.ndjson'),
           'once twice', ('o.ndjson',)),
     *each(('diff', '-b', 'made.json', '--update-baseline', '-p', 'buddy', '-q', 'long.ndjson',
            'object.json'), 'once twice', ('made.json',)),
@@ -301,16 +306,16 @@ def of_form(source: str) -> list:
     """Each allocation of the reader, of tags and stacks, and of the largest answers."""
     rest = ('--threads', '1', source)
     scenes = [Scene(f'allocation in convert of {source}', 'alloc',
-                    ('convert', '-q', '--stacks', 'all', source, 'o.fsb'), ('o.fsb',), every=True)]
+                    ('trace', 'convert', '-q', '--stacks', 'all', source, 'o.fsb'), ('o.fsb',), every=True)]
     if source.endswith('.sqlite'):
         return scenes           # SQLite makes thousands, the same ones for each command
     return scenes + [Scene(f'allocation in {command[0]} of {source}', 'alloc', command, (output,), fine, every=True)
                      for command, output, fine in (
         (('run', '-q', '-p', 'bestfit', '--on-oom', 'continue', '--stacks', 'all', '--json', 'o.json', *rest),
          'o.json', samples.STATUS.get(source, 0)),
-        (('info', '-q', '--json', 'o.json', source), 'o.json', 0),
+        (('trace', 'info', '-q', '--json', 'o.json', source), 'o.json', 0),
         (('explain', '-q', '--json', 'o.json', *rest), 'o.json', 0),
-        (('report', '-q', '-o', 'o.html', *rest), 'o.html', 0))]
+        (('run', '-q', '-o', 'o.html', *rest), 'o.html', samples.STATUS.get(source, 0)))]
 
 
 FORMS = [scene for source in samples.NAMES for scene in of_form(source)]
@@ -320,10 +325,10 @@ FORMS += [Scene(f'allocation in {name}', 'alloc', command, (output,), every=True
     ('explain of a log', 'o.json', ('explain', '-q', '--json', 'o.json', 'log')),
     ('explain of a folder of ranks', 'o.json', ('explain', '-q', '--threads', '1', '--json', 'o.json', 'ranks')),
     ('ranks of a folder', 'o.json', ('ranks', '-q', '--threads', '1', '--json', 'o.json', 'ranks')),
-    ('convert of a beginning', 'o.fsb', ('convert', '-q', 'begun.ndjson', 'o.fsb')),
-    ('slice of a beginning', 'o.ndjson', ('slice', '-q', '--device', '0', 'begun.fsb', 'o.ndjson')),
-    ('merge of beginnings', 'o.ndjson', ('merge', '-q', 'begun.ndjson', 'begun.fsb', 'o.ndjson')),
-    ('anonymize of a beginning', 'o.ndjson', ('anonymize', '-q', 'begun.fsb', 'o.ndjson')),
+    ('convert of a beginning', 'o.fsb', ('trace', 'convert', '-q', 'begun.ndjson', 'o.fsb')),
+    ('slice of a beginning', 'o.ndjson', ('trace', 'slice', '-q', '--device', '0', 'begun.fsb', 'o.ndjson')),
+    ('merge of beginnings', 'o.ndjson', ('trace', 'merge', '-q', 'begun.ndjson', 'begun.fsb', 'o.ndjson')),
+    ('anonymize of a beginning', 'o.ndjson', ('trace', 'anonymize', '-q', 'begun.fsb', 'o.ndjson')),
     ('a check of a plan', 'o.json', ('plan', '-q', '--check', 'done.plan', '--json', 'o.json', 'trace.ndjson')),
     ('a check of a plan in CSV', 'o.json',
      ('plan', '-q', '--check', 'done.csv', '--json', 'o.json', 'simple.ndjson')))]
@@ -338,6 +343,12 @@ def write_inputs(folder: Path, program: str) -> None:
             ('again.ndjson', ''.join(f'{{"op":"mark","name":"step {i}"}}\n'
                                      f'{{"op":"alloc","id":{i},"size":9,"tag":"x"}}\n'
                                      for i in range(9))),
+            *((f'rows{n}.ndjson', ''.join(
+                f'{{"op":"alloc","id":{i},"size":{262144 * n},"tag":"ACTIVATION"}}\n'
+                f'{{"op":"alloc","id":"s{i}","size":512,"tag":"GRADIENT"}}\n'
+                + f'{{"op":"alloc","id":"w","size":9,"tag":"ACTIVATION"}}\n{{"op":"free","id":"w"}}\n'
+                * (n > 1 and i == 3) + f'{{"op":"free","id":{i}}}\n' for i in range(9)))
+              for n in (1, 2)),
             ('log', LOG), ('pinned.ndjson', PINNED),
             ('long.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i}}}\n'
                                     for i in range(30000))),
@@ -347,6 +358,6 @@ def write_inputs(folder: Path, program: str) -> None:
     (folder / 'ranks').mkdir()
     for rank in range(2):
         shutil.copy(folder / 'snap.pickle', folder / 'ranks' / f'rank{rank}.pickle')
-    for words in (('convert', 'snap.pickle', 'begun.ndjson'), ('convert', 'snap.pickle', 'begun.fsb'),
-                  ('plan', '-o', 'done.plan', 'trace.ndjson'), ('plan', '-o', 'done.csv', 'simple.ndjson')):
-        subprocess.run([program, words[0], '-q', *words[1:]], cwd=folder, check=True)
+    for words in (('trace', 'convert', 'snap.pickle', 'begun.ndjson'), ('trace', 'convert', 'snap.pickle', 'begun.fsb'),
+                  ('plan', '--plan', 'done.plan', 'trace.ndjson'), ('plan', '--plan', 'done.csv', 'simple.ndjson')):
+        subprocess.run([program, *words, '-q'], cwd=folder, check=True)

@@ -41,7 +41,7 @@ def prepare(folder: Path, program: str) -> None:
                                   ('zstd', 'trace.ndjson', 'trace.zst')):
         with open(folder / name, 'wb') as to:
             subprocess.run([command, '-qc', str(folder / source)], stdout=to, check=True)
-    subprocess.run([program, 'convert', 'trace.ndjson', 'trace.fsb'], cwd=folder, check=True)
+    subprocess.run([program, 'trace', 'convert', 'trace.ndjson', 'trace.fsb'], cwd=folder, check=True)
     for policy, name in (('bestfit', 'base.json'), ('buddy', 'new.json')):
         subprocess.run([program, 'run', '-q', '-p', policy, '--json', name, 'trace.ndjson'],
                        cwd=folder, check=False)

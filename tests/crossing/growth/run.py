@@ -20,15 +20,15 @@ TAP = Tap()
 PROGRAM = ''
 GROWS = {'leak': True, 'grows': True, 'none': False, 'unknown': None}
 COMMANDS = {
-    'fit': ('fit',), 'tune': ('tune', '--time', '1s'), 'plan': ('plan', '--time', '1s'),
+    'fit': ('fit',), 'plan': ('plan', '--time', '1s'),
     'run': ('run',), 'run of two policies': ('run', '-p', 'pytorch', '-p', 'bestfit'),
-    'explain': ('explain',), 'info': ('info',),
-    'what-if': ('what-if', '--hoist'), 'ranks': ('ranks',),
+    'explain': ('explain',), 'info': ('trace', 'info'),
+    'predict': ('predict', '--hoist'), 'ranks': ('ranks',),
 }
 
 
 def document(*args: str, data: bytes | None = None) -> dict:
-    done = subprocess.run([PROGRAM, args[0], '-q', '--json', '-', *args[1:]], check=False,
+    done = subprocess.run([PROGRAM, *args, '-q', '--json', '-'], check=False,
                           capture_output=True, input=data or b'')
     assert done.returncode in (0, 1, 3), (args, done.returncode, done.stderr)
     return json.loads(done.stdout)
@@ -55,7 +55,7 @@ def check(name: str, path: str) -> object:
     verdict = document('leaks', path)['verdict']
     faults = []
     for command, args in COMMANDS.items():
-        got = said(args[0], path, *args[1:])
+        got = said(*args, path)
         if got != {GROWS[verdict]}:
             faults.append(f'{command}: {got}')
     got = said('diff', path, path)
@@ -92,7 +92,7 @@ def check_rows() -> None:
     TAP.same('lines that keep 3 MiB an iteration', check('leak.ndjson', grown), True)
     TAP.same('lines that keep nothing', check('even.ndjson', even), False)
     row = '3.00 MiB per iteration, most of it by losses: a longer run needs more'
-    for args in (('fit',), ('tune',), ('plan',), ('what-if', '--hoist'),
+    for args in (('fit',), ('plan',), ('predict', '--hoist'),
                  ('run', '-p', 'pytorch', '--device-bytes', '1GiB')):
         shown = ' '.join(text(args[0], grown, *args[1:]).split())
         TAP.ok(row in shown and 'growth' not in text(args[0], even, *args[1:]),
@@ -100,9 +100,9 @@ def check_rows() -> None:
     said_of = document('fit', grown, even)['scope']
     TAP.same('fit of two has both', [s['grows'] for s in said_of], [True, False])
     TAP.ok('in leak.ndjson' in ' '.join(text('fit', grown, even).split()), 'and names the one')
-    said_of = document('extrapolate', f'{grown}=2', f'{lines("leak4.ndjson", 6 << 20)}=4',
+    said_of = document('predict', f'{grown}=2', f'{lines("leak4.ndjson", 6 << 20)}=4',
                        '--at', '8')['scope']
-    TAP.same('extrapolate has that of both', [s['grows'] for s in said_of], [True, True])
+    TAP.same('predict has that of both', [s['grows'] for s in said_of], [True, True])
 
 
 def check_left_out(path: Path) -> None:
@@ -114,7 +114,7 @@ def check_left_out(path: Path) -> None:
 def check_forms(path: Path) -> None:
     for form in ('ndjson', 'fsb'):
         for stacks in ('all', 'top', 'none'):
-            subprocess.run([PROGRAM, 'convert', '-q', '--stacks', stacks, path, f'x.{form}'],
+            subprocess.run([PROGRAM, 'trace', 'convert', '-q', '--stacks', stacks, path, f'x.{form}'],
                            check=True)
             check(f'{path.name} as {form} with stacks {stacks}', f'x.{form}')
 

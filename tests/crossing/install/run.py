@@ -31,7 +31,6 @@ COPIES = {
     'share/man/man5': 'man/*.5',
     'share/man/man5/fragsim-documents.5': 'build:documents/fragsim-documents.5',
     'share/man/man7': 'man/*.7',
-    'share/fragsim': 'man/*.schema.json',
     'share/fragsim/skills/fragsim/SKILL.md': 'skills/fragsim/SKILL.md',
     'share/fragsim/record_torch.py': 'scripts/record_torch.py',
     **{f'share/fragsim/python/{x}.py': f'python/fragsim/{x}.py'

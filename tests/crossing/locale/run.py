@@ -53,17 +53,17 @@ COMMANDS = (
     f'run t --alloc-conf {CONF} --steps s.ndjson --json r2.json --device-bytes 32.5MiB',
     'run t -q --fail-if fi.mean>0.5e0 --device-bytes 64MiB',
     'run t -q --fail-if fi.mean>1,5',
-    'info t', 'info --json i.json t', 'info k.json', 'info --json k.info k.json', 'info r.csv',
+    'trace info t', 'trace info --json i.json t', 'trace info k.json', 'trace info --json k.info k.json', 'trace info r.csv',
     'diff -p bestfit -p buddy t', 'diff r.json r2.json', 'diff --format json r.json r2.json',
     'diff --format markdown r.json r2.json', 'diff --format csv r.json r2.json',
     'diff --format junit r.json r2.json', 'diff --format github r.json r2.json',
     f'diff -b b.json --update-baseline -p pytorch --alloc-conf {CONF} t',
     f'diff -b b.json --fail-if fi.mean>+0.5% --gate -p pytorch --alloc-conf {CONF} t',
-    'convert t -q t.fsb', 'convert t.fsb -q back.ndjson', 'convert -q --to rmm t t.csv',
-    'convert -q --to perfetto t perfetto.json', 'convert -q --to snapshot t made.pickle',
-    'convert k.json -q k.ndjson', 'convert s.pickle -q s.ndjson', 'verify s.pickle',
-    'slice --from-time 2.2e0 --to-time 4.5 -q t sliced.json', 'merge -q t sliced.json merged.json',
-    'gen training -o gen', 'policies',
+    'trace convert t -q t.fsb', 'trace convert t.fsb -q back.ndjson', 'trace convert -q --to rmm t t.csv',
+    'trace convert -q --to perfetto t perfetto.json', 'trace convert -q --to snapshot t made.pickle',
+    'trace convert k.json -q k.ndjson', 'trace convert s.pickle -q s.ndjson', 'verify s.pickle',
+    'trace slice --from-time 2.2e0 --to-time 4.5 -q t sliced.json', 'trace merge -q t sliced.json merged.json',
+    'trace gen training -o gen', 'list policies',
 )
 
 

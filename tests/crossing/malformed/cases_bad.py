@@ -1,4 +1,4 @@
-"""cases_bad.py - malformed traces, clause by clause of "Bad input" in fragsim-trace(5)."""
+"""cases_bad.py - malformed traces, clause by clause of "Bad input" in fragsim-lines(5)."""
 
 import re
 from dataclasses import replace
@@ -466,7 +466,7 @@ def shape_cases() -> list[Case]:
            bad_text('csv', 'op,id,size\nalloc,1,512\n', r'.'),
            bad_text('xml', '<trace format="fragsim-trace"/>\n', r'.'),
            bad_text('nul-bytes', bytes(1000), r'.'), bad_text('ff-bytes', b'\xff' * 1000, r'.'),
-           bad_text('text-before', 'x' + HEAD + '\n' + ALLOC + '\n', r'.', blame='x{'),
+           bad_text('text-before', 'x' + HEAD + '\n' + ALLOC + '\n', r'this is a text'),
            bad_text('lone-1f', b'\x1f', r'.'), bad_text('lone-28', b'\x28\xb5\x2f', r'.')]
     for name, tail in (('letter', b'x'), ('brace', b'}'), ('bracket', b']'), ('comma', b','),
                        ('nul', b'\0'), ('object', b'{}'), ('null', b'null'), ('comment', b'//'),

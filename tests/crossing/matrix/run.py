@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import xml.etree.ElementTree
+from collections.abc import Iterable
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
@@ -28,6 +29,8 @@ from scenes import PATH, SCENES, WORD, Scene        # noqa: E402
 TRACE = PATH + '.trace'
 DONE = next(x for x in SCENES if x.name == 'done')
 FORMATS = ('text', 'markdown', 'json', 'junit', 'github', 'csv')
+# of the forms that a file can have, whose ending names them
+ENDING = {'text': 'txt', 'markdown': 'md', 'json': 'json', 'junit': 'xml', 'csv': 'csv'}
 SAME_FORMS = ('lines', 'object', 'fsb')         # hold all of a trace
 ENDINGS = ('.ndjson', '.json', '.fsb', '.ndjson.gz', '.json.zst', '.fsb.gz')
 # what a sanitizer or the C library says, whatever the status
@@ -71,6 +74,10 @@ def parsed(kind: str, text: bytes) -> object:
     return PARSERS.get(kind, bytes.decode)(text)
 
 
+def files_of(names: Iterable[str]) -> list[str]:
+    return [word for name in names if name in ENDING for word in ('-o', f'{PATH}.{ENDING[name]}')]
+
+
 def write_trace(folder: Path, scene: Scene) -> str:
     (folder / TRACE).write_bytes(scene.trace)
     return TRACE
@@ -98,8 +105,8 @@ def check_run(folder: Path, scene: Scene) -> None:
     """run, with each of its outputs"""
     trace = write_trace(folder, scene)
     words = (*scene.choices, *scene.judged)
-    outputs = {'--steps': 'steps.csv', '-o': 'steps.ndjson', '--placements': 'p.ndjson',
-               '--json': 'r.json'}
+    outputs = (('--steps', 'steps.csv'), ('--steps', 'steps.ndjson'), ('--placements', 'p.ndjson'),
+               ('--json', 'r.json'))
     reports = [(), ('-q',), ('--check',), ('--threads', '1'), ('--lenient',), ('--stacks', 'all'),
                ('--stacks', 'none')]
     if 'pytorch' in scene.policies:
@@ -107,7 +114,7 @@ def check_run(folder: Path, scene: Scene) -> None:
     for more in reports:
         out = play(folder, 'run', *more, *words, trace, wanted=scene.status)
         assert out.out.decode() or more == ('-q',), 'no report'
-    for option, name in outputs.items():
+    for option, name in outputs:
         name = PATH + name
         play(folder, 'run', *words, option, name, trace, wanted=scene.status)
         wrote = (folder / name).read_bytes()
@@ -115,7 +122,7 @@ def check_run(folder: Path, scene: Scene) -> None:
             continue
         out = play(folder, 'run', *words, option, '-', trace, wanted=scene.status)
         equal(out.out, wrote, f'{option} on standard output')
-    read = {name: (folder / (PATH + name)).read_bytes() for name in outputs.values()}
+    read = {name: (folder / (PATH + name)).read_bytes() for _, name in outputs}
     equal([row['op'] for row in rows(read['steps.csv'])],
           [row['op'] for row in objects(read['steps.ndjson'])], 'operations of the rows')
     objects(read['p.ndjson'])
@@ -140,13 +147,12 @@ def check_diff(folder: Path, scene: Scene) -> None:
     trace = write_trace(folder, scene)
     status = 1 if scene.conditions else 0
     words = ('diff', *scene.choices, *scene.judged)
-    outputs = [f'{name}:{PATH}.{name}' for name in FORMATS]
-    play(folder, *words, '-q', *(word for name in outputs for word in ('-o', name)), trace,
-         wanted=status)
+    play(folder, *words, '-q', *files_of(FORMATS), trace, wanted=status)
     for name in FORMATS:
         out = play(folder, *words, '--format', name, trace, wanted=status).out
         parsed(name, out)
-        equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+        if name in ENDING:
+            equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
     play(folder, *words, '-q', trace, wanted=status)
     play(folder, *words, '--gate', trace, trace, wanted=(0, 1))
 
@@ -183,29 +189,29 @@ def check_results(folder: Path, scene: Scene) -> None:
 
 
 def content(folder: Path, trace: str) -> str:
-    return json.loads(play(folder, 'info', '--json', '-', '-q', trace).out)['content']
+    return json.loads(play(folder, 'trace', 'info', '--json', '-', '-q', trace).out)['content']
 
 
 @cases(*SCENES)
 def check_traces(folder: Path, scene: Scene) -> None:
     """a trace is the same in all its forms"""
-    play(folder, 'convert', '-q', write_trace(folder, scene), 'plain.ndjson')
+    play(folder, 'trace', 'convert', '-q', write_trace(folder, scene), 'plain.ndjson')
     first = 'plain.ndjson' if scene.snapshot else TRACE         # a snapshot has more than events
     lines = (folder / 'plain.ndjson').read_bytes()
     (folder / 'packed').write_bytes(gzip.compress(lines))
     write_result(folder, scene)
     for name in ('packed', *(PATH + ending for ending in ENDINGS)):
         if name != 'packed':
-            play(folder, 'convert', '-q', first, name)
+            play(folder, 'trace', 'convert', '-q', first, name)
         equal(content(folder, name), content(folder, first), f'content of {name}')
-        play(folder, 'convert', '-q', name, 'back.ndjson')
+        play(folder, 'trace', 'convert', '-q', name, 'back.ndjson')
         equal((folder / 'back.ndjson').read_bytes(), lines, f'{name} as lines again')
-        play(folder, 'info', name)
+        play(folder, 'trace', 'info', name)
         out = play(folder, 'run', '-q', *scene.choices, *scene.judged, '--json', 'r.json', name,
                    wanted=(0, 3) if scene.snapshot else scene.status)
         if not scene.snapshot and out.status in (0, 3):
             all_same(folder, PATH + '.result', 'r.json')
-    play(folder, 'info', '-', input=lines)
+    play(folder, 'trace', 'info', '-', input=lines)
 
 
 @cases(*SCENES)
@@ -214,18 +220,18 @@ def check_narrow_forms(folder: Path, scene: Scene) -> None:
     trace = write_trace(folder, scene)
     for form in ('minimalloc', 'rmm'):
         if scene.devices > 1:
-            play(folder, 'convert', '-q', '-t', form, trace, 'x', wanted=2)
+            play(folder, 'trace', 'convert', '-q', '-t', form, trace, 'x', wanted=2)
             continue
-        play(folder, 'convert', '-q', '-t', form, trace, form)
+        play(folder, 'trace', 'convert', '-q', '-t', form, trace, form)
         if scene.name == 'no events':
-            play(folder, 'info', '-q', form, wanted=4)          # a head without rows
+            play(folder, 'trace', 'info', '-q', form, wanted=4)          # a head without rows
             continue
         # times of minimalloc are steps, of which a reader makes its own
-        play(folder, 'convert', '-q', '-t', form, form, 'second')
-        play(folder, 'convert', '-q', '-t', form, 'second', 'third')
+        play(folder, 'trace', 'convert', '-q', '-t', form, form, 'second')
+        play(folder, 'trace', 'convert', '-q', '-t', form, 'second', 'third')
         equal((folder / 'third').read_bytes(), (folder / 'second').read_bytes(), f'{form} again')
-        play(folder, 'convert', '-q', form, 'back.ndjson')
-        play(folder, 'info', '-q', form)
+        play(folder, 'trace', 'convert', '-q', form, 'back.ndjson')
+        play(folder, 'trace', 'info', '-q', form)
         play(folder, 'run', '-q', *scene.choices, form, wanted=(0, 3))
 
 
@@ -235,19 +241,19 @@ def check_transforms(folder: Path, scene: Scene) -> None:
     trace = write_trace(folder, scene)
     for ending in ENDINGS[:3]:
         name = PATH + 'cut' + ending
-        commands = [('anonymize',), ('merge', trace)]
+        commands = [('trace', 'anonymize'), ('trace', 'merge', trace)]
         if scene.name != 'no events':
-            commands += [('slice', '--from-step', '1', '--to-step', '6')]
+            commands += [('trace', 'slice', '--from-step', '1', '--to-step', '6')]
         if scene.marks:
-            commands += [('slice', '--from-mark', scene.mark), ('slice', '--to-mark', scene.mark)]
+            commands += [('trace', 'slice', '--from-mark', scene.mark), ('trace', 'slice', '--to-mark', scene.mark)]
         if scene.devices > 1:
-            commands += [('slice', '--device', '1')]
+            commands += [('trace', 'slice', '--device', '1')]
         for command, *words in commands:
-            play(folder, command, '-q', *words, trace, name)
-            play(folder, 'info', '-q', name)
+            play(folder, command, *words, '-q', trace, name)
+            play(folder, 'trace', 'info', '-q', name)
             play(folder, 'run', '-q', *scene.choices, name, wanted=(0, 3))
-            if command == 'anonymize':
-                play(folder, 'convert', '-q', name, 'plain.ndjson')
+            if words[0] == 'anonymize':
+                play(folder, 'trace', 'convert', '-q', name, 'plain.ndjson')
                 assert b'<!--' not in (folder / 'plain.ndjson').read_bytes(), 'words are left'
 
 
@@ -258,7 +264,7 @@ def check_shrink(folder: Path, scene: Scene) -> None:
     device = scene.options if '--device-bytes' in scene.options else ()
     how = ('-p', scene.policies[0], *device)
     name = PATH + 'small.ndjson'
-    play(folder, 'shrink', '-q', *how, trace, name, wanted=0 if scene.cause else 2)
+    play(folder, 'trace', 'shrink', '-q', *how, trace, name, wanted=0 if scene.cause else 2)
     if scene.cause:
         play(folder, 'run', '-q', *how, name, wanted=3)
 
@@ -274,14 +280,13 @@ def check_fit(folder: Path, scene: Scene) -> None:
     (folder / 'grid').write_text('expandable_segments:True\nmax_split_size_mb:64\n')
     for words in (('fit', '--map', *policies), ('fit',),
                   ('fit', '--static-room', '--device-bytes', '1GiB', *policies),
-                  ('tune', '--grid', 'grid', *policies),
-                  ('tune', '--grid', 'grid', '--device-bytes', '1GiB', '--test', trace)):
-        outputs = [word for name in ANSWERS for word in ('-o', f'{name}:{PATH}.{name}')]
-        play(folder, *words, '-q', *outputs, trace, wanted=(0, 1))
+                  ('fit', '--settings', 'grid', *policies),
+                  ('fit', '--settings', 'grid', '--device-bytes', '1GiB', '--test', trace)):
+        play(folder, *words, '-q', *files_of(ANSWERS), trace, wanted=(0, 1))
         for name in ANSWERS:
             out = play(folder, *words, '--format', name, trace, wanted=(0, 1)).out
             said = parsed(name, out)
-            equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+            equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
             if name == 'json':
                 equal(said['traces'][0]['path'], trace, 'path')
     play(folder, 'fit', '-q', trace, trace, wanted=(0, 1))
@@ -327,35 +332,35 @@ def check_explain(folder: Path, scene: Scene) -> None:
 
 
 @cases(*SCENES)
-def check_extrapolate(folder: Path, scene: Scene) -> None:
-    """extrapolate from a program whose sizes do not depend on the number, in each format"""
+def check_predict_numbers(folder: Path, scene: Scene) -> None:
+    """predict from a program whose sizes do not depend on the number, in each format"""
     trace = write_trace(folder, scene)
     policies = [word for policy in scene.policies for word in ('-p', policy)]
     recordings = (f'{trace}=1', f'{trace}=2', '--at', '4')
     for words in ((), tuple(policies), ('--largest', '--device-bytes', '1GiB')):
-        play(folder, 'extrapolate', *words, '-q', '--json', PATH + '.json', *recordings,
+        play(folder, 'predict', *words, '-q', '--json', PATH + '.json', *recordings,
              wanted=(0, 1))
         for name in ANSWERS:
-            parsed(name, play(folder, 'extrapolate', *words, '--format', name, *recordings,
+            parsed(name, play(folder, 'predict', *words, '--format', name, *recordings,
                               wanted=(0, 1)).out)
         json.loads((folder / (PATH + '.json')).read_bytes())
-    play(folder, 'extrapolate', '-q', *recordings, '-o', PATH + '.at4.json')
+    play(folder, 'predict', '-q', *recordings, '--trace', PATH + '.at4.json')
     play(folder, 'run', '-q', PATH + '.at4.json', wanted=(0, 3))
 
 
 @cases(*SCENES)
-def check_what_if(folder: Path, scene: Scene) -> None:
-    """what-if, in each format; and the changed trace, which is one as any"""
+def check_predict_changes(folder: Path, scene: Scene) -> None:
+    """predict changes, in each format; and the changed trace, which is one as any"""
     trace = write_trace(folder, scene)
     changes = ('--isolate', 'by=life', '--split', '1000000', '--hoist', '--preallocate', '1MiB')
     for words in ((), tuple(word for policy in scene.policies for word in ('-p', policy))):
-        play(folder, 'what-if', *words, '-q', '--json', PATH + '.json', trace, *changes,
+        play(folder, 'predict', *words, '-q', '--json', PATH + '.json', trace, *changes,
              wanted=(0, 1))
         for name in ANSWERS:
-            parsed(name, play(folder, 'what-if', *words, '--format', name, trace, *changes,
+            parsed(name, play(folder, 'predict', *words, '--format', name, trace, *changes,
                               wanted=(0, 1)).out)
         json.loads((folder / (PATH + '.json')).read_bytes())
-    play(folder, 'what-if', '-q', trace, *changes, '-o', PATH + '.changed.json')
+    play(folder, 'predict', '-q', trace, *changes, '--trace', PATH + '.changed.json')
     play(folder, 'run', '-q', PATH + '.changed.json', wanted=(0, 3))
 
 
@@ -374,8 +379,8 @@ def check_leaks(folder: Path, scene: Scene) -> None:
     for name in ANSWERS:
         out = play(folder, 'leaks', '--format', name, 'again.ndjson').out
         parsed(name, out)
-        play(folder, 'leaks', '-q', '-o', f'{name}:{PATH}.{name}', 'again.ndjson')
-        equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+        play(folder, 'leaks', '-q', *files_of([name]), 'again.ndjson')
+        equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
     play(folder, 'leaks', '-q', '--fail-if', 'leak > 1000000', 'again.ndjson', wanted=1)
     said = json.loads(play(folder, 'leaks', '--format', 'json', 'again.ndjson').out)
     equal([x['tag'] for x in said['leaks']], [WORD], 'tag')
@@ -387,7 +392,7 @@ def check_plan(folder: Path, scene: Scene) -> None:
     trace = write_trace(folder, scene)
     for name in ANSWERS:
         parsed(name, play(folder, 'plan', '--format', name, trace).out)
-    play(folder, 'plan', '-q', '--alone', '-o', PATH + '.plan', trace)
+    play(folder, 'plan', '-q', '--alone', '--plan', PATH + '.plan', trace)
     play(folder, 'plan', '-q', '--alone', '--check', PATH + '.plan', trace)
     said = json.loads(play(folder, 'plan', '--format', 'json', '--check', PATH + '.plan', trace).out)
     equal(said['height'], json.loads((folder / (PATH + '.plan')).read_bytes())['height'], 'height')
@@ -406,8 +411,8 @@ def check_ranks(folder: Path, scene: Scene) -> None:
         for name in ANSWERS:
             out = play(folder, *how, '--format', name).out
             parsed(name, out)
-            play(folder, *how, '-q', '-o', f'{name}:{PATH}.{name}')
-            equal((folder / f'{PATH}.{name}').read_bytes(), out, f'{name} in a file')
+            play(folder, *how, '-q', *files_of([name]))
+            equal((folder / f'{PATH}.{ENDING[name]}').read_bytes(), out, f'{name} in a file')
         said = json.loads(play(folder, *how, '--json', '-').out)
         odd = said['ranks'][-1]
         assert odd['apart'], f'the odd one does not stand out under {policy}'
@@ -422,22 +427,22 @@ def check_exports(folder: Path, scene: Scene) -> None:
     for number, policy in enumerate(scene.policies):
         foreign = '--alloc-conf' in scene.options and policy != 'pytorch'
         settings = () if foreign else scene.options
-        how = ('convert', '-q', '-p', policy, *settings)
+        how = ('trace', 'convert', '-q', '-p', policy, *settings)
         stacks = ('--stacks', 'all') if number == 0 else ()
         play(folder, *how, *stacks, '-t', 'perfetto', trace, PATH + 'perfetto')
         json.loads((folder / (PATH + 'perfetto')).read_bytes())
-        play(folder, 'info', '-q', PATH + 'perfetto', wanted=4)         # counters are no events
+        play(folder, 'trace', 'info', '-q', PATH + 'perfetto', wanted=4)         # counters are no events
         play(folder, *how, *stacks, '-t', 'sqlite', trace, PATH + 'sqlite', wanted=(0, 2))
         name = f'{PATH}{number}.pickle' + ('', '.gz', '.zst')[number % 3]
         play(folder, *how, *stacks, trace, name)
         # PyTorch's decisions are the same again; where there was none there is nothing to verify
         certain = policy == 'pytorch' and scene.decided
         play(folder, 'verify', name, wanted=0 if certain else (0, 1, 4))
-        play(folder, 'info', '-q', name, wanted=(0, 4))
+        play(folder, 'trace', 'info', '-q', name, wanted=(0, 4))
         for stacks in ('top', 'all'):
             play(folder, 'run', '-q', '--stacks', stacks, '-p', 'pytorch', '-p', 'bestfit', name,
                  wanted=(0, 3, 4))
-        play(folder, 'convert', '-q', '--stacks', 'all', name, PATH + 'again.fsb', wanted=(0, 4))
+        play(folder, 'trace', 'convert', '-q', '--stacks', 'all', name, PATH + 'again.fsb', wanted=(0, 4))
 
 
 def made_files(folder: Path, scene: Scene) -> list[str]:
@@ -445,39 +450,39 @@ def made_files(folder: Path, scene: Scene) -> list[str]:
     result = write_result(folder, scene)
     files = {name: PATH + name for name in (
         'steps.csv', 'steps.ndjson', 'places', 'info', 'policies', 'base', 'fsb', 'minimalloc',
-        'pickle', 'perfetto', *FORMATS)}
+        'pickle', 'perfetto')}
+    files |= {name: f'{PATH}.{ending}' for name, ending in ENDING.items()}
     for option, name in (('--steps', 'steps.csv'), ('--steps', 'steps.ndjson'),
                          ('--placements', 'places')):
         play(folder, 'run', '-q', option, files[name], TRACE, wanted=(0, 3))
-    play(folder, 'info', '-q', '--json', files['info'], TRACE)
-    play(folder, 'policies', '--json', files['policies'])
+    play(folder, 'trace', 'info', '-q', '--json', files['info'], TRACE)
+    play(folder, 'list', 'policies', '--json', files['policies'])
     play(folder, 'diff', '-q', '-b', files['base'], '--update-baseline', '-p', 'buddy', TRACE)
-    outputs = [word for name in FORMATS for word in ('-o', f'{name}:{files[name]}')]
-    play(folder, 'diff', '-q', *outputs, result, result)
-    play(folder, 'convert', '-q', TRACE, files['fsb'], '-t', 'fsb')
-    play(folder, 'convert', '-q', '-t', 'snapshot', TRACE, files['pickle'])
-    play(folder, 'convert', '-q', '-t', 'perfetto', TRACE, files['perfetto'])
+    play(folder, 'diff', '-q', *files_of(FORMATS), result, result)
+    play(folder, 'trace', 'convert', '-q', TRACE, files['fsb'], '-t', 'fsb')
+    play(folder, 'trace', 'convert', '-q', '-t', 'snapshot', TRACE, files['pickle'])
+    play(folder, 'trace', 'convert', '-q', '-t', 'perfetto', TRACE, files['perfetto'])
     if scene.devices == 1:
-        play(folder, 'convert', '-q', '-t', 'minimalloc', TRACE, files['minimalloc'])
+        play(folder, 'trace', 'convert', '-q', '-t', 'minimalloc', TRACE, files['minimalloc'])
     return [TRACE, result, *(name for name in files.values() if (folder / name).exists())]
 
 
 # where X stands, a file of any kind
 READERS = (
-    ('run', 'X'), ('run', '--profile', 'X', TRACE), ('info', 'X'), ('verify', 'X'),
-    ('convert', 'X', 'out.json'), ('convert', '-t', 'snapshot', 'X', 'out'),
-    ('slice', '--from-step', '1', 'X', 'out.json'), ('merge', 'X', 'X', 'out.json'),
-    ('anonymize', 'X', 'out.json'), ('shrink', 'X', 'out.json'), ('diff', '-p', 'buddy', 'X'),
+    ('run', 'X'), ('run', '--profile', 'X', TRACE), ('trace', 'info', 'X'), ('verify', 'X'),
+    ('trace', 'convert', 'X', 'out.json'), ('trace', 'convert', '-t', 'snapshot', 'X', 'out'),
+    ('trace', 'slice', '--from-step', '1', 'X', 'out.json'), ('trace', 'merge', 'X', 'X', 'out.json'),
+    ('trace', 'anonymize', 'X', 'out.json'), ('trace', 'shrink', 'X', 'out.json'), ('diff', '-p', 'buddy', 'X'),
     ('diff', 'X', 'X'), ('diff', '-b', 'X'),
     ('diff', '-b', 'X', '--update-baseline', '-p', 'buddy', TRACE),
     ('diff', '--profile', 'X', '-p', 'buddy', TRACE), ('fit', 'X'), ('fit', '--profile', 'X', TRACE),
     ('leaks', 'X'), ('plan', '--alone', 'X'), ('plan', '--check', 'X', TRACE),
     ('ranks', 'X', 'X'), ('ranks', '--profile', 'X', TRACE),
-    ('report', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '--html', 'out.html', 'X'),
-    ('fit', '-p', 'buddy', '--html', 'out.html', 'X'), ('explain', '--html', 'out.html', 'X'),
-    ('tune', '--grid', 'short', 'X'), ('tune', '--grid', 'X', TRACE),
-    ('explain', '--message', 'X'), ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
-    ('extrapolate', '--at', '3', 'X=1', 'X=2'), ('what-if', '--hoist', 'X'),
+    ('run', '-o', 'out.html', 'X'), ('diff', '-p', 'buddy', '-o', 'out.html', 'X'),
+    ('fit', '-p', 'buddy', '-o', 'out.html', 'X'), ('explain', '-o', 'out.html', 'X'),
+    ('fit', '--settings', 'short', 'X'), ('fit', '--settings', 'X', TRACE),
+    ('explain', 'X'), ('explain', '--profile', 'X', TRACE),
+    ('predict', '--at', '3', 'X=1', 'X=2'), ('predict', '--hoist', 'X'),
     ('sweep', '-p', 'buddy', '-o', 'new', 'X'))
 
 
@@ -489,7 +494,7 @@ def check_every_reader(folder: Path, scene: Scene) -> None:
         whole = (folder / name).read_bytes()
         for command, *words in READERS:
             given = [name + word[1:] if word.partition('=')[0] == 'X' else word for word in words]
-            out = play(folder, command, '-q', *given, wanted=(0, 1, 2, 3, 4))
+            out = play(folder, command, *given, '-q', wanted=(0, 1, 2, 3, 4))
             if out.status in (0, 1, 3):
                 took.add((command, name))
             (folder / name).write_bytes(whole)
@@ -558,15 +563,15 @@ def check_refused(folder: Path) -> None:
 @test
 def check_lists(folder: Path) -> None:
     """commands that read no trace, and the forms of what gen writes"""
-    play(folder, 'policies')
-    play(folder, 'gen', '--list')
-    equal(play(folder, 'policies', '--json', PATH).out, b'', 'standard output')
+    play(folder, 'list', 'policies')
+    play(folder, 'trace', 'gen', '--list')
+    equal(play(folder, 'list', 'policies', '--json', PATH).out, b'', 'standard output')
     json.loads((folder / PATH).read_bytes())
     assert play(folder, 'complete', '--', 'run', '--po').out, 'nothing to complete'
-    play(folder, 'gen', 'qkv', '-o', PATH)
-    play(folder, 'gen', 'qkv', '--object', '-o', 'object')
+    play(folder, 'trace', 'gen', 'qkv', '-o', PATH)
+    play(folder, 'trace', 'gen', 'qkv', '--object', '-o', 'object')
     equal(content(folder, PATH), content(folder, 'object'), 'content')
-    all_forms = play(folder, 'convert', '-', '-', input=(folder / 'object').read_bytes())
+    all_forms = play(folder, 'trace', 'convert', '-', '-', input=(folder / 'object').read_bytes())
     equal(all_forms.out, (folder / PATH).read_bytes(), 'the object as lines')
 
 

@@ -86,7 +86,7 @@ class Recording:
         lines = path
         if self.pickled:
             lines = str(self.folder / 'whole.ndjson')
-            fragsim('convert', '-q', '--stacks', 'none', path, lines, statuses=(0,))
+            fragsim('trace', 'convert', '-q', '--stacks', 'none', path, lines, statuses=(0,))
         opened = gzip.open if lines.endswith('.gz') else open
         with opened(lines, 'rt', encoding='utf-8') as file:
             head, *events = [json.loads(line) for line in file]
@@ -105,7 +105,7 @@ class Recording:
     def snapshot(self, name: str, end: int) -> dict:
         """What PyTorch would have dumped before event `end`."""
         path = str(self.folder / f'{name}.dump')
-        fragsim('convert', '-q', '-p', 'pytorch', '--device-bytes', '0', '-t', 'snapshot',
+        fragsim('trace', 'convert', '-q', '-p', 'pytorch', '--device-bytes', '0', '-t', 'snapshot',
                 self.write(name, self.events[:end]), path, statuses=(0,))
         with open(path, 'rb') as file:
             return pickle.load(file)
@@ -370,7 +370,7 @@ def main() -> int:
                           if HEAVY or p.name.split('.')[0] in SHORT]
             for name, words in GENERATED.items():
                 recordings.append(f'{folder}/{name}.ndjson')
-                fragsim('gen', *words, '-o', recordings[-1], statuses=(0,))
+                fragsim('trace', 'gen', *words, '-o', recordings[-1], statuses=(0,))
             bare_prefix(str(traces / 'resnet50_train_bs32_fp32.ndjson.gz'), folder)
             left_out(folder)
             conditions(str(traces / 'moe_train_dispatch.ndjson.gz'), folder)

@@ -38,12 +38,12 @@ const struct frag_policy_ops my_ops = {
 	.name = @NAME@,
 	.summary = "a test's",
 	.params = my_params,
-	.index = @INDEX@,
+	.order = @ORDER@,
 	.alloc = @SLOT@,
 	.free = my_free,
 };
 '''
-PARTS = {'ALLOC': '', 'FREE': '', 'KEY': 'key', 'NAME': '"my-liar"', 'INDEX': '&frag_index_size',
+PARTS = {'ALLOC': '', 'FREE': '', 'KEY': 'key', 'NAME': '"my-liar"', 'ORDER': 'FRAG_ORDER_SIZE',
          'SLOT': 'my_alloc'}
 EXPORT = 'FRAG_PLUGIN(my_ops);\n'
 
@@ -80,9 +80,9 @@ MISFITS = [
     ('digit-first', policy(NAME='"2fit"') + EXPORT, ()),
     ('taken-name', policy(NAME='"bestfit"') + EXPORT, ()),
     ('no-alloc', policy(SLOT='NULL') + EXPORT, NO_MISSING),
-    ('no-index', policy(INDEX='NULL') + EXPORT, ()),
+    ('no-order', policy(ORDER='3') + EXPORT, ()),
     ('bad-key', policy(KEY='A key') + EXPORT, ()),
-    ('no-key-hook', policy(INDEX='&frag_index_key') + EXPORT, ()),
+    ('no-key-hook', policy(ORDER='FRAG_ORDER_KEY') + EXPORT, ()),
     ('not-for-plugins', policy(ALLOC='rc = frag_heap_defer_free(h, *out, 0);') + EXPORT, ()),
     ('near-miss', policy(ALLOC='extern int frag_heap_tak(void); rc = frag_heap_tak();') + EXPORT,
      ()),
@@ -91,19 +91,19 @@ MISFITS = [
 ]
 
 LETTERS = "a policy's name is made of a-z, 0-9, _ and -, and begins with a letter"
-REQUIRED = 'policy my-liar: summary, index, alloc and free are required'
+REQUIRED = 'policy my-liar: summary, alloc and free are required'
 WHY = {
-    'no-export': 'undefined symbol: frag_index_size: its source must end in FRAG_PLUGIN(TABLE)',
+    'no-export': ': its source must end in FRAG_PLUGIN(TABLE)',
     'no-plugin': 'no symbol frag_plugin in it: its source must end in FRAG_PLUGIN(TABLE)',
     'other-magic': 'its symbol frag_plugin is not that of a fragsim plug-in',
-    'other-version': 'made for version 9 of the plug-in interface, but this is version 4: '
+    'other-version': 'made for version 9 of the plug-in interface, but this is version 5: '
                      'compile it again with the headers of this fragsim',
     'other-sizes': "its structures have other sizes than this fragsim's",
     'no-table': 'it names no table',
     'no-name': LETTERS, 'upper-case': LETTERS, 'digit-first': LETTERS,
     'taken-name': 'fragsim has a policy bestfit already: choose another name',
-    'no-alloc': REQUIRED, 'no-index': REQUIRED,
-    'no-key-hook': 'policy my-liar: key and frag_index_key go together',
+    'no-alloc': REQUIRED, 'no-order': 'policy my-liar: order 3 is none',
+    'no-key-hook': 'policy my-liar: key and FRAG_ORDER_KEY go together',
     'bad-key': 'policy my-liar: key 0, "A key": its name is not made of a-z, 0-9, _ and -',
     'not-for-plugins': 'plug-in ./not-for-plugins.so: undefined symbol: frag_heap_defer_free\n',
     'near-miss': 'plug-in ./near-miss.so: undefined symbol: frag_heap_tak\n',

@@ -142,8 +142,8 @@ def test_commands(fragsim, folder):
     TAP.ok(fits.smallest == 8 * MIB, 'fit', fits)
     none = fragsim.fit(EVENTS, policy='direct', up_to='4194304B')
     TAP.ok(none.fits[0].smallest is None and none.exit_status == 1, 'fit that finds none', none)
-    tuned = fragsim.tune(EVENTS, grid='short')
-    TAP.ok(tuned.best.smallest <= tuned.default.smallest, 'tune', tuned)
+    ranked = fragsim.fit(EVENTS, settings='short')
+    TAP.ok(ranked.recommended.reliable <= ranked.fits[0].reliable, 'fit of settings', ranked)
     why = fragsim.explain(EVENTS, policy='direct', device=7 * MIB)
     TAP.ok(why.format == 'fragsim-explain' and str(why).startswith('OOM: 1.00 MiB requested in "half"'), 'explain', why)
     said = fragsim.explain_message('CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a'
@@ -158,8 +158,10 @@ def test_commands(fragsim, folder):
     TAP.ok((about.events, about.ops.alloc, about.devices[0].peak_live_bytes) == (4, 2, PEAK),
            'info', about)
     sizes = {n: [{'op': 'alloc', 'id': 1, 'size': n * MIB}, {'op': 'free', 'id': 1}] for n in (2, 4)}
-    more = fragsim.extrapolate(sizes, at=8, policy='direct')
-    TAP.ok(str(8 * MIB) in json.dumps(more), 'extrapolate', more)
+    more = fragsim.predict(sizes, at=8, policy='direct')
+    TAP.ok(str(8 * MIB) in json.dumps(more), 'predict', more)
+    more = fragsim.predict(sizes[4], policy='direct', scale='1/2')
+    TAP.ok(more.changed.requested == 2 * MIB, 'predict a change', more)
     head = {'format': 'fragsim-trace', 'version': 1,
             'meta': {'scope': {'begins': 'late', 'ends': 'cut', 'before': None, 'lost': 7}}}
     part, both = fragsim.fit([head, *EVENTS]).scope, fragsim.fit([head, *EVENTS], EVENTS).scope

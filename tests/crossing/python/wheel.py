@@ -188,7 +188,7 @@ test $status = 3
 grep -q 'OOM: pytorch failed to allocate 1.53 GiB at step 3116 of 7142' /run.txt
 fragsim explain --device-bytes 16GiB --context-bytes 450MiB $trace | grep -q expandable_segments:True
 fragsim record -o /trace.zst -- /bin/true
-fragsim convert $trace /run.sqlite
+fragsim trace convert $trace /run.sqlite
 python -c 'import fragsim, sqlite3
 assert fragsim.run(fragsim.example_trace())[0].status == "fits"
 assert [*sqlite3.connect("/run.sqlite").execute("SELECT count(*) FROM events")] == [(7142,)]'

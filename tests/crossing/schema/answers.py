@@ -1,4 +1,4 @@
-"""answers.py - what fit, tune, ranks and explain write is what their schemas say, and nothing else is.
+"""answers.py - what fit, ranks and explain write is what their schemas say, and nothing else is.
 
 Of each document every member is taken out once, one is added to each object, and each value is
 replaced by one of a type that it never has: none of that may pass.
@@ -52,8 +52,8 @@ MESSAGES = {
 # what it is, command, exit status
 COMMANDS = {
     'fragsim-message': (
-        ('a message', ('explain', '--message', 'message'), 0),
-        ('without figures', ('explain', '--message', 'few'), 0),
+        ('a message', ('explain', 'message'), 0),
+        ('without figures', ('explain', 'few'), 0),
     ),
     'fragsim-explain': (
         ('an out-of-memory', ('explain', '-p', 'bestfit:segment=4MiB', 'short'), 0),
@@ -69,6 +69,13 @@ COMMANDS = {
                                                 'waits'), 0),
     ),
     'fragsim-fit': (
+        ('the smallest device', ('fit', '--settings', 'short', '--test', 'other', 'one'), 0),
+        ('cut', ('fit', '--settings', 'short', '--top', '2', 'one'), 0),
+        ('a policy beside', ('fit', '--settings', 'short', '-p', 'buddy', 'one', 'other'), 0),
+        ('a device', ('fit', '--settings', 'short', '--device', 't4', 'one'), 0),
+        ('the end of a recording at its OOM', ('fit', '--settings', 'short', 'ended'), 0),
+        ('a device that is too small',
+         ('fit', '--settings', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
         ('one trace', ('fit', 'one'), 0),
         ('every stretch, cut', ('fit', '--map', '--top', '0', '-p', 'pytorch', 'one', 'other'), 0),
         ('every stretch', ('fit', '--map', '--static-room', '--device', 't4', 'one'), 0),
@@ -96,31 +103,25 @@ COMMANDS = {
         ('two devices', ('ranks', '-p', 'pytorch', '--device-bytes', '70MiB', 'pair'), 0),
         ('nothing to allocate', ('ranks', 'nothing'), 0),
     ),
-    'fragsim-tune': (
-        ('the smallest device', ('tune', '--grid', 'short', '--test', 'other', 'one'), 0),
-        ('cut', ('tune', '--grid', 'short', '--top', '2', 'one'), 0),
-        ('a policy beside', ('tune', '--grid', 'short', '-p', 'buddy', 'one', 'other'), 0),
-        ('a device', ('tune', '--grid', 'short', '--device', 't4', 'one'), 0),
-        ('the end of a recording at its OOM', ('tune', '--grid', 'short', 'ended'), 0),
-        ('a device that is too small',
-         ('tune', '--grid', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
-    ),
-    'fragsim-what-if': (
-        ('several changes, cut', ('what-if', '--top', '0', '--hoist', '-p', 'bestfit', 'one'), 0),
-        ('several changes', ('what-if', '--scale', '1/2', '--hoist', '-p', 'bestfit', 'one'), 0),
-        ('the usual settings', ('what-if', '--split', '1MiB', 'one'), 0),
-        ('two devices', ('what-if', '--preallocate', '1MiB', '-p', 'buddy', 'pair'), 0),
-        ('nothing to change', ('what-if', '--hoist', '-p', 'bestfit', 'nothing'), 0),
+    'fragsim-predict': (
+        ('numbers of one', ('predict', '--at', '3,8', '--largest', '--up-to', '5', '--device', '1GiB',
+                            '-p', 'bestfit', 'one=1', 'one=2'), 0),
+        ('several changes, cut', ('predict', '--top', '0', '--hoist', '-p', 'bestfit', 'one'), 0),
+        ('several changes', ('predict', '--scale', '1/2', '--hoist', '-p', 'bestfit', 'one'), 0),
+        ('the usual settings', ('predict', '--split', '1MiB', 'one'), 0),
+        ('two devices', ('predict', '--preallocate', '1MiB', '-p', 'buddy', 'pair'), 0),
+        ('nothing to change', ('predict', '--hoist', '-p', 'bestfit', 'nothing'), 0),
     ),
 }
 FREE = ('params',)              # whatever a policy has
 EITHER = ('grows', 'id', 'ids', 'pool', 'proven', 'trace_fits', 'stream', 'waits')   # of several types
 
 
-def wrong_values(value: object) -> list[object]:
-    """Values of types that never stand there. What is null may be a number or text elsewhere."""
+def wrong_values(value: object, name: str) -> list[object]:
+    """Values of types that never stand there. What is null may be a number or text elsewhere; `fits`
+    is true or false elsewhere."""
     if value is None:
-        return [True, []]
+        return [[]] if name.endswith('.fits') else [True, []]
     if isinstance(value, bool):
         return ['true', 1]
     if isinstance(value, (int, float)):
@@ -142,7 +143,7 @@ def broken(document: dict) -> Iterator[tuple[str, dict]]:
                 and path[-2:-1] != ('more',):
             yield f'{name} missing', mutants.changed(document, path)
         either = path and (path[-1] in EITHER or (len(path) > 1 and path[-2] in EITHER))
-        for wrong in wrong_values(value) if path and not either else []:
+        for wrong in wrong_values(value, name) if path and not either else []:
             if wrong == -1 and 'together' in path:      # an offset may be negative
                 continue
             yield f'{name} = {wrong!r}', mutants.changed(document, path, wrong)

@@ -1,16 +1,18 @@
-"""run.py - hold the schemas of man/ against examples, recorded traces and the program.
+"""run.py - hold the schemas against examples, recorded traces and the program.
 
     run.py [PROGRAM]      without PROGRAM only the examples and the recorded traces
 
 Prints TAP.  Recorded traces are read whole, but of their events only a few of each shape are held
 against the schema.  mutants.py changes one thing in a trace and in a real result: of the trace,
-schema and program have to think the same; the result may not pass.  answers.py does so with what
-explain, fit and tune write.  trace-examples.ndjson has good
+schema and program have to think the same; the result may not pass, or it contradicts itself.
+answers.py does so with what explain and fit write.  trace-examples.ndjson has good
 and bad traces, headers and events; result-good.json is a good result, and result-bad.json says
 what to take out of it or put into it to make it bad.
 """
 
+import ast
 import copy
+import difflib
 import gzip
 import json
 import os
@@ -22,9 +24,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.dont_write_bytecode = True      # a test leaves nothing in the source tree
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'support'))
+sys.path[:0] = [str(Path(__file__).resolve().parents[i] / of) for i, of in ((2, 'support'), (3, 'scripts'))]
 import answers  # noqa: E402
 import mutants  # noqa: E402
+import python_types  # noqa: E402
 import schemas  # noqa: E402
 from program import times  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -130,9 +133,9 @@ def changed(good: dict) -> Iterator[tuple[str, dict]]:
 
 def check_result_examples(tap: Tap, validator: jsonschema.protocols.Validator) -> None:
     good = json.loads((HERE / 'result-good.json').read_text(encoding='utf-8'))
-    judge(tap, 'result', faults_of(validator, good), True)
+    judge(tap, 'result', faults_of(validator, good) or untrue(good), True)
     for why, bad in changed(good):
-        judge(tap, f'result: {why}', faults_of(validator, bad), False)
+        judge(tap, f'result: {why}', faults_of(validator, bad) or untrue(bad), False)
 
 
 def recorded() -> list[Path]:
@@ -210,7 +213,8 @@ def check_result_mutants(tap: Tap, validator: jsonschema.protocols.Validator, pr
         result, ('runs', 1, 'policy', 'name'), 'bestfit'))]
     bad = bad[::times(5, 1)]
     tap.result(f'none of {len(bad)} mutants of a result passes',
-               [f'passes: {name}' for name, mutant in bad if validator.is_valid(mutant)])
+               [f'passes: {name}' for name, mutant in bad
+                if validator.is_valid(mutant) and not untrue(mutant)])
 
 
 def check_run(tap: Tap, validator: jsonschema.protocols.Validator, name: str, command: list[str],
@@ -231,24 +235,51 @@ def check_run(tap: Tap, validator: jsonschema.protocols.Validator, name: str, co
         return
     faults = faults_of(validator, result)
     if not faults:
-        faults = [fault for run in result['runs'] for fault in contradictions(run)]
+        faults = untrue(result)
         if len(result['runs']) != runs:
             faults.append(f'{len(result["runs"])} runs, not {runs}')
     tap.result(name, faults)
 
 
+HIDDEN = {'largest_free', 'releasable', 'non_releasable', 'fi', 'fi_device', 'holes', 'wasted'}
+OVER_STEPS = ('min', 'mean', 'p50', 'p95', 'p99', 'max', 'last')
+# policies of the program without PyTorch's statistics; a plug-in may have them, and what compact is over
+PLAIN = {x.split(':')[0] for x in POLICIES} - {'pytorch', 'compact'}
+
+
+def untrue(result: dict) -> list[str]:
+    return [fault for run in result['runs'] for fault in contradictions(run)]
+
+
 def contradictions(run: dict) -> list[str]:
-    """What a schema cannot say of a run."""
-    last, counts = run['last'], run['counts']
+    """What a schema cannot say of a run: what some of its members say of others."""
+    last, counts, answer, policy = run['last'], run['counts'], run['answer'], run['policy']['name']
     unlimited = run['device']['total_bytes'] == 0
+    opaque = policy == 'cuda-async'
+    states = [run['peak'], last, *run['marks'], *(x['metrics'] for x in run['oom'])]
+    spreads = [run[x] for x in ('fi', 'fi_device', 'internal', 'utilization')]
+    failed = answer is not None and answer['verdict'] == 'does not fit'
     truths = {
+        "what a driver's own pool hides is null, and nothing else": all(
+            (value is None) == (opaque and name in HIDDEN or name == 'device_free' and unlimited)
+            for state in states for name, value in state.items()),
+        'percentages are null where there are no steps': all(
+            (spread[x] is None) == (run['steps'] == 0) for spread in spreads for x in OVER_STEPS),
+        'and nothing is counted': run['steps'] > 0 or not any(
+            x['severe_steps'] or x['time_weighted_mean'] for x in spreads),
+        'a failure has a cause, and nothing is wasted': answer is None or failed == (
+            answer['cause'] is not None) == (answer['wasted'] is None) == (answer['cached'] is None),
+        'what fits has its needs, and hope': answer is None or failed or (
+            answer['needs'] is not None and not answer['hopeless']),
+        'compact moves, and nothing else': ('compaction' in run) == (policy == 'compact'),
+        'pytorch has its statistics, and the plain policies do not':
+            policy not in PLAIN | {'pytorch'} or ('pytorch' in run) == (policy == 'pytorch'),
         'lower_bound is the peak of requested': run['lower_bound'] == run['peak']['requested'],
         'no oom is left out': len(run['oom']) == min(counts['ooms'], 100),
         'device_free is null if and only if unlimited': unlimited == (last['device_free'] is None),
-        'percentages if and only if steps': (run['steps'] > 0) == (run['fi']['max'] is not None),
         'reserved = active + free + waste':
             last['reserved'] == last['active'] + last['free'] + last['waste'],
-        'min <= max': run['steps'] == 0 or run['fi']['min'] <= run['fi']['max'],
+        'min <= max': (run['fi']['min'] or 0) <= (run['fi']['max'] or 100),
     }
     return [f'not so: {truth}' for truth, holds in truths.items() if not holds]
 
@@ -276,33 +307,17 @@ def check_program(tap: Tap, validators: dict, validator: jsonschema.protocols.Va
     check_trace_mutants(tap, validators['trace'], program)
 
 
-def check_shared(tap: Tap) -> None:
-    """A definition that several documents share is the same in each schema, so that each schema
-    can be used alone and no copy falls behind."""
-    shared = {'alloc_conf', 'count', 'counts', 'course', 'device_free', 'distribution', 'last',
-              'modelled', 'outcome', 'peak', 'percent', 'tool'}
-    found: dict[str, dict[str, list[str]]] = {}
-    for path in schemas.files():
-        for name, definition in json.loads(path.read_text('utf-8')).get('$defs', {}).items():
-            text = json.dumps(definition, sort_keys=True)
-            found.setdefault(name, {}).setdefault(text, []).append(path.name)
-    tap.result(f'{len(shared)} shared definitions are the same in all schemas', [
-        f'{name}: {" is unlike ".join(x[0] for x in found.get(name, {}).values()) or "nowhere"}'
-        for name in sorted(shared) if len(found.get(name, {})) != 1])
-
-
 def check_members(tap: Tap) -> None:
-    """members.txt has each member of each document with its type: a change is seen, and is to be
-    meant. ACCEPT=1 writes it anew."""
-    path = HERE / 'members.txt'
-    lines = [f'{schema.name.removesuffix(".schema.json")}: {line}'
-             for schema in sorted(schemas.PRINTED.glob('*.schema.json'))
-             for line in schemas.members(json.loads(schema.read_text('utf-8')))]
+    """The types of the Python module have each member of each document: a change is seen, and is to be
+    meant. ACCEPT=1 writes them anew."""
+    path = ROOT / 'python' / 'fragsim' / '_types.pyi'
+    types = python_types.types(schemas.PRINTED)
+    ast.parse(types)
     if os.environ.get('ACCEPT'):
-        path.write_text('\n'.join(lines) + '\n', 'utf-8')
-    known = path.read_text('utf-8').splitlines()
-    tap.result('members.txt has the members of all documents', [
-        f'{"gone" if line in known else "new"}: {line}' for line in sorted({*known} ^ {*lines})])
+        path.write_text(types, 'utf-8')
+    tap.result(f'{path.name} has the members of all documents', [
+        line for line in difflib.unified_diff(path.read_text('utf-8').splitlines(), types.splitlines(),
+                                              'known', 'now', lineterm='', n=0)])
 
 
 def main(argv: list[str]) -> int:
@@ -315,7 +330,6 @@ def main(argv: list[str]) -> int:
     check_trace_examples(tap, validators)
     check_result_examples(tap, result)
     check_recorded(tap, validators)
-    check_shared(tap)
     check_members(tap)
     if len(argv) == 2:
         if os.access(argv[1], os.X_OK):

@@ -82,7 +82,7 @@ def run(folder: Path, *args: str, command: str = 'run', **how) -> dict:
         (folder / name).unlink(missing_ok=True)
     if 'input' not in how:
         how.setdefault('stdin', subprocess.DEVNULL)
-    done = subprocess.run([*how.pop('before', ()), PROGRAM, command, *args], cwd=folder,
+    done = subprocess.run([*how.pop('before', ()), PROGRAM, *command.split(), *args], cwd=folder,
                           capture_output=True, check=False, timeout=PATIENCE, **how)
     made = {name: (folder / name).read_bytes() for name in FILES if (folder / name).exists()}
     return {'status': done.returncode, 'out': done.stdout, 'err': done.stderr, **made}
@@ -170,7 +170,7 @@ def check_stacks(folder: Path) -> None:
     live.append(snaps.hole(at[-1] + 4096, rest))
     snapshot = snaps.snapshot([snaps.segment(snaps.SMALL, *live)], log)
     (folder / 'snap.pickle').write_bytes(snaps.pickled(snapshot))
-    done = run(folder, '-q', '--stacks', 'all', 'snap.pickle', 'it.fsb', command='convert')
+    done = run(folder, '-q', '--stacks', 'all', 'snap.pickle', 'it.fsb', command='trace convert')
     TAP.ok(done['status'] == 0, 'a binary trace with stacks', done['err'])
     for file in ('snap.pickle', 'it.fsb'):
         for stacks in ('all', 'python') if file == 'snap.pickle' else ('all',):
@@ -248,7 +248,7 @@ def check_diff(folder: Path) -> None:
     one = None
     for n in (('taskset', '-c', '0'), ()):
         got = run(folder, '-q', '--to', 'perfetto', '-p', 'bestfit', '--on-oom', 'continue',
-                  'd0.gz', 'r.json', command='convert', before=n)
+                  'd0.gz', 'r.json', command='trace convert', before=n)
         TAP.result('a run that is exported', differences(got, one or got))
         one = got
 

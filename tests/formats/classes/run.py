@@ -112,7 +112,7 @@ class Training:
 def class_of(training: Training) -> str | None:
     """After the request of the block in question; no other block has its tag."""
     Path('in.pickle').write_bytes(pickled(training.whole()))
-    events = [json.loads(line) for line in fragsim('convert', '-q', 'in.pickle', '-').stdout.splitlines()[1:]]
+    events = [json.loads(line) for line in fragsim('trace', 'convert', '-q', 'in.pickle', '-').stdout.splitlines()[1:]]
     at = [i for i, e in enumerate(events) if e['op'] == 'alloc'][training.names.index('case')]
     fragsim('explain', '-q', '--at', str(at), '--top', '1000', '--json', 'out.json', 'in.pickle')
     return next(h['class'] for h in json.loads(Path('out.json').read_text())['moments'][-1]['holders']
@@ -215,7 +215,7 @@ def test_workspaces() -> None:
         for event in rest:
             training.log.add(**{k: v for k, v in event.items() if k != 'time_us'})
         Path('in.pickle').write_bytes(pickled(training.whole()))
-        count = len(fragsim('convert', '-q', 'in.pickle', '-').stdout.splitlines()) - 2
+        count = len(fragsim('trace', 'convert', '-q', 'in.pickle', '-').stdout.splitlines()) - 2
         done = fragsim('explain', '-v', '--at', str(count), 'in.pickle').stdout.decode()
         held = re.search(r'^ *held +(.*)$', done, re.M)
         both = f'workspaces {(8519680 + M) / M:.2f}' if wanted == 'workspaces' else 'workspaces 8.12'

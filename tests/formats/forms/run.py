@@ -38,7 +38,7 @@ def write(name: str, data: object) -> Path:
 
 def events(data: object, name: str = 'in') -> tuple:
     """What convert makes of it: header, events, warnings; or None, None and the message."""
-    done = fragsim('convert', write(name, data), '-')
+    done = fragsim('trace', 'convert', write(name, data), '-')
     told = done.stderr.decode()
     if done.returncode:
         return None, None, f'{done.returncode}: {told}'
@@ -66,7 +66,7 @@ def expect(name: str, data: object, wanted: list, *warnings: str, header: object
 
 
 def refused(name: str, data: object, pattern: str) -> None:
-    done = fragsim('convert', '-q', write('in', data), '-')
+    done = fragsim('trace', 'convert', '-q', write('in', data), '-')
     told = done.stderr.decode()
     faults = []
     if done.returncode != 4:
@@ -330,7 +330,7 @@ def test_round_trips() -> None:
     for title, text in (('every op and member', FULL), ('many events', many_events()),
                         ('no events', '{"format":"fragsim-trace","version":1,"events":[]}')):
         write('a.in', text)
-        fragsim('convert', 'a.in', 'a.ndjson')
+        fragsim('trace', 'convert', 'a.in', 'a.ndjson')
         faults = []
         if title != 'no events' and Path('a.ndjson').read_bytes() != text.encode():
             faults.append('lines to lines differ')
@@ -342,7 +342,7 @@ def test_round_trips() -> None:
             names = ['b.json', 'b.fsb', 'b.ndjson.gz', 'b.fsb.gz', 'b.json.zst', 'c.fsb',
                      'c.ndjson']
         for name in names:
-            done = fragsim('convert', '-q', previous, name)
+            done = fragsim('trace', 'convert', '-q', previous, name)
             if done.returncode or done.stderr:
                 faults.append(f'{previous} to {name}: {done.returncode} {done.stderr!r}')
             told.add(content(name))
@@ -362,10 +362,10 @@ def test_round_trips() -> None:
     head, got, told = events(late)
     faults = [] if (head.get('meta'), got, told) == (meta, [alloc(1, 5)], '') else [head, got, told]
     for name in ('late.fsb', 'late.json.gz', 'late.ndjson'):
-        fragsim('convert', 'in', name)
-        if f'meta: {json.dumps(meta)}' not in fragsim('info', name).stdout.decode():
+        fragsim('trace', 'convert', 'in', name)
+        if f'meta: {json.dumps(meta)}' not in fragsim('trace', 'info', name).stdout.decode():
             faults.append(f'{name} has lost it')
-    head = json.loads(fragsim('convert', '-', '-', stdin=late.encode()).stdout.splitlines()[0])
+    head = json.loads(fragsim('trace', 'convert', '-', '-', stdin=late.encode()).stdout.splitlines()[0])
     if 'meta' in head:
         faults.append(f'of a pipe: {head}')
     report('a meta behind the events is kept, of a file', faults)
@@ -376,7 +376,7 @@ def test_round_trips() -> None:
     report('the binary form is smaller than the lines with gzip',
            [] if size < small else [f'{size} and {small}'])
     with open('c.fsb', 'rb') as f:
-        done = subprocess.run(f'cat | {PROGRAM} convert - -', shell=True, stdin=f,
+        done = subprocess.run(f'cat | {PROGRAM} trace convert - -', shell=True, stdin=f,
                               capture_output=True, check=False)
     report('the binary form out of a pipe',
            [] if done.stdout.decode() == many_events() else [done.stderr])
@@ -492,7 +492,7 @@ class Decoder:
 
 def test_binary() -> None:
     for title, text in (('every op and member', FULL), ('many events', many_events())):
-        fragsim('convert', write('a.in', text), 'a.fsb')
+        fragsim('trace', 'convert', write('a.in', text), 'a.fsb')
         found = blocks(Path('a.fsb').read_bytes())
         decoder, faults = Decoder(), []
         if [kind for kind, _ in found] != [b'HEAD'] + [b'EVTS'] * (len(found) - 2) + [b'DONE']:
@@ -515,7 +515,7 @@ def block_of(places: list, at: int) -> int:
 
 def test_damage() -> None:
     text = '\n'.join(FULL.splitlines()[:9]) + '\n'
-    fragsim('convert', write('a.in', text), 'a.fsb')
+    fragsim('trace', 'convert', write('a.in', text), 'a.fsb')
     data = Path('a.fsb').read_bytes()
     places, at = [], 8
     while at < len(data):
@@ -590,7 +590,7 @@ def test_convert() -> None:
              '{"op":"alloc","id":7,"size":24,"pool":1,"tag":"g"}\n{"op":"mark","name":"m"}\n'
              '{"op":"free","id":"x","t":86400000007}\n')
     write('a.ndjson', lines)
-    done = fragsim('convert', '--to', 'rmm', 'a.ndjson', '-')
+    done = fragsim('trace', 'convert', '--to', 'rmm', 'a.ndjson', '-')
     wanted = HEADER + ('0,00:00:00.000005,allocate,0x100,1000,0x2\n'
                        '0,00:00:00.000005,allocate,0x200,24,0x0\n'
                        '0,00:00:00.000007,free,0x100,1000,0x0\n')
@@ -599,7 +599,7 @@ def test_convert() -> None:
         if loss not in done.stderr.decode():
             faults.append(f'{loss} not in {done.stderr!r}')
     report('to rmm', faults)
-    done = fragsim('convert', '-t', 'minimalloc', 'a.ndjson', '-')
+    done = fragsim('trace', 'convert', '-t', 'minimalloc', 'a.ndjson', '-')
     wanted = 'id,lower,upper,size\n1,0,3,1000\n2,1,4,24\n'
     faults = [] if done.stdout.decode() == wanted else [done.stdout]
     for loss in ('1 stream', '1 pool', '2 times', '1 tag', '1 mark'):
@@ -609,16 +609,16 @@ def test_convert() -> None:
     # longer than what is read or written at once
     write('place.ndjson', ''.join(f'{{"op":"alloc","id":{i},"size":{i % 999}}}\n'
                                   for i in range(40000)))
-    fragsim('convert', 'place.ndjson', 'other.ndjson')
-    done = fragsim('convert', 'place.ndjson', 'place.ndjson')
+    fragsim('trace', 'convert', 'place.ndjson', 'other.ndjson')
+    done = fragsim('trace', 'convert', 'place.ndjson', 'place.ndjson')
     report('a trace in its own place', [] if not done.stderr and done.returncode == 0 and Path(
         'place.ndjson').read_bytes() == Path('other.ndjson').read_bytes() else [done.stderr])
     for form in ('rmm', 'minimalloc'):
         # the first time, times begin at 0, and steps lose what is no alloc and no free
-        fragsim('convert', '-q', '-t', form, 'a.ndjson', 'a.csv')
-        fragsim('convert', '-q', '-t', form, 'a.csv', 'b.csv')
+        fragsim('trace', 'convert', '-q', '-t', form, 'a.ndjson', 'a.csv')
+        fragsim('trace', 'convert', '-q', '-t', form, 'a.csv', 'b.csv')
         first = Path('b.csv').read_bytes()
-        done = fragsim('convert', '-t', form, 'b.csv', 'c.csv')
+        done = fragsim('trace', 'convert', '-t', form, 'b.csv', 'c.csv')
         report(f'{form} there and back', [] if Path('c.csv').read_bytes() == first else [done.stderr])
     faults = []
     write('two', '{"format":"fragsim-trace","version":1,"devices":[{},{}]}\n{"op":"sync"}\n')
@@ -629,17 +629,17 @@ def test_convert() -> None:
             (('--to', 'rmm', 'two', 'x.csv'), 2, r'two: .*one device.* 2'),
             (('nowhere', 'x.json'), 4, 'nowhere: No such file'),
             (('a.ndjson', 'no/x.json'), 6, 'no/x.json')):
-        done = fragsim('convert', *args)
+        done = fragsim('trace', 'convert', *args)
         if done.returncode != status or not re.search(pattern, done.stderr.decode()):
             faults.append(f'{args}: {done.returncode} {done.stderr!r}')
         if Path('x.csv').exists() or Path('x.json').exists():
             faults.append(f'{args}: left a file')
     report('wrong usage', faults)
     write('bad', lines + '{"op":"free","id":99}\n')
-    done = fragsim('convert', 'bad', 'x.json')
+    done = fragsim('trace', 'convert', 'bad', 'x.json')
     report('a bad trace leaves no file', [] if done.returncode == 4 and not Path('x.json').exists()
            else [done])
-    done = fragsim('convert', '--lenient', 'bad', '-')
+    done = fragsim('trace', 'convert', '--lenient', 'bad', '-')
     report('--lenient leaves the event out', [] if done.stdout.decode().endswith(lines)
            and b'left out 1 event' in done.stderr else [done])
 
@@ -690,7 +690,7 @@ def test_info() -> None:
     if os.path.exists(recorded):
         traces.append(('recorded', gzip.open(recorded, 'rt').read()))
     for name, text in traces:
-        done = fragsim('info', '-q', '--json', '-', write('a.ndjson', text))
+        done = fragsim('trace', 'info', '-q', '--json', '-', write('a.ndjson', text))
         got = json.loads(done.stdout)
         list_ = [json.loads(line) for line in text.splitlines()]
         wanted = survey([e for e in list_ if 'op' in e])
@@ -702,7 +702,7 @@ def test_info() -> None:
             faults.append('content')
         report(f'info: {name}', faults)
     text = FULL.replace('"t":-0.5', '"t":12.5')
-    got = json.loads(fragsim('info', '-q', '--json', '-', write('a.ndjson', text)).stdout)
+    got = json.loads(fragsim('trace', 'info', '-q', '--json', '-', write('a.ndjson', text)).stdout)
     faults = [f'{k}: {got[k]}' for k, v in (('streams', 3), ('pools', 3), ('waiting_frees', 1),
                                             ('meta', json.loads(text.splitlines()[0])['meta']))
               if got[k] != v]
@@ -715,11 +715,11 @@ def test_info() -> None:
                                (12.5, 1012.5, '1.00 ms'), (7, 7, '0 ns'), (9, 0, '-9.00 us'),
                                (0, 3.6e9, '3600 s'), (0, 1e300, '1e+294 s')):
         text = '\n'.join(json.dumps({'op': 'sync', 't': t}) for t in (first, last))
-        got = fragsim('info', '-q', write('a.ndjson', text)).stdout.decode()
+        got = fragsim('trace', 'info', '-q', write('a.ndjson', text)).stdout.decode()
         if f'\ntime: {words} from the first to the last of 2 times\n' not in got:
             faults.append(f'{first} to {last}: {got}')
     report('info: the time that a trace takes', faults)
-    done = fragsim('info', write('bad', '{"op":"alloc","id":1}\n'))
+    done = fragsim('trace', 'info', write('bad', '{"op":"alloc","id":1}\n'))
     report('info: a bad trace', [] if done.returncode == 4 and not done.stdout else [done])
 
 
@@ -745,13 +745,13 @@ PENDING = [
 
 def test_slice() -> None:
     write('pending.ndjson', '\n'.join(map(json.dumps, PENDING)))
-    write('random.ndjson', fragsim('gen', 'random', '--events', 3000, '--live', 60, '--streams', 4,
+    write('random.ndjson', fragsim('trace', 'gen', 'random', '--events', 3000, '--live', 60, '--streams', 4,
                                    '--shared', 30).stdout)
     for name, cuts in (('pending', [(a, b) for a in range(20) for b in range(a + 1, 21, 3)]),
                        ('random', [(0, 10), (1, 3000), (777, 1500), (2500, 2501), (2999, 9999)])):
         whole, faults = rows(f'{name}.ndjson'), []
         for first, last in cuts if not SAN else cuts[::11]:
-            done = fragsim('slice', '--from-step', first, '--to-step', last, f'{name}.ndjson',
+            done = fragsim('trace', 'slice', '--from-step', first, '--to-step', last, f'{name}.ndjson',
                            'cut.ndjson')
             if done.returncode or done.stderr:
                 faults.append(f'{first} to {last}: {done.stderr!r}')
@@ -770,7 +770,7 @@ def test_slice() -> None:
     write('a.ndjson', text)
 
     def sliced(name: str, args: str, wanted: list, header: str = '') -> None:
-        done = fragsim('slice', *args.split(), 'a.ndjson', '-')
+        done = fragsim('trace', 'slice', *args.split(), 'a.ndjson', '-')
         got = [json.loads(line) for line in done.stdout.splitlines()]
         faults = [] if got[1:] == wanted else [f'{got[1:]}, wanted {wanted}', done.stderr]
         if header and json.dumps(header) not in done.stdout.decode():
@@ -796,7 +796,7 @@ def test_slice() -> None:
             ('--from-step 5 --to-step 5', 'to-step 5 is not after --from-step 5'),
             ('--to-step 0 --from-step 3', 'to-step 0 is not after --from-step 3'),
             ('--from-time 8 --to-time 7.5', 'to-time 7.5 is not after --from-time 8')):
-        done = fragsim('slice', *args.split(), 'a.ndjson', 'x.json')
+        done = fragsim('trace', 'slice', *args.split(), 'a.ndjson', 'x.json')
         if done.returncode != 2 or not re.search(pattern, done.stderr.decode()) or \
                 Path('x.json').exists():
             faults.append(f'{args}: {done.returncode} {done.stderr!r}')
@@ -815,7 +815,7 @@ def test_slice() -> None:
 
 def test_anonymize() -> None:
     write('a.ndjson', FULL)
-    done = fragsim('anonymize', '-q', 'a.ndjson', 'b.ndjson')
+    done = fragsim('trace', 'anonymize', '-q', 'a.ndjson', 'b.ndjson')
     text = Path('b.ndjson').read_text()
     got = [json.loads(line) for line in text.splitlines()]
     wanted = [json.loads(line) for line in FULL.splitlines()]
@@ -843,13 +843,13 @@ def test_anonymize() -> None:
 
 def test_merge() -> None:
     write('pending.ndjson', '\n'.join(map(json.dumps, PENDING)))
-    write('random.ndjson', fragsim('gen', 'random', '--events', 500, '--live', 60, '--streams', 4,
+    write('random.ndjson', fragsim('trace', 'gen', 'random', '--events', 500, '--live', 60, '--streams', 4,
                                    '--shared', 30).stdout)
     write('two.ndjson', '{"format":"fragsim-trace","version":1,"devices":[{"name":"a"},{}]}\n' +
           '\n'.join(map(json.dumps, [
               alloc('x', 5, t=1), alloc(2**53 - 1, 7, device=1, t=2), {'op': 'empty_cache', 't': 9},
               free('x', t=10), free(2**53 - 1), {'op': 'mark', 'name': 'm', 'device': 1}])))
-    done = fragsim('merge', 'two.ndjson', 'pending.ndjson', 'random.ndjson', 'all.fsb')
+    done = fragsim('trace', 'merge', 'two.ndjson', 'pending.ndjson', 'random.ndjson', 'all.fsb')
     faults = [done.stderr] if done.returncode or done.stderr else []
     # each rank's rows are what they are alone; those for all devices are one a device already
     rows('all.fsb')
@@ -866,7 +866,7 @@ def test_merge() -> None:
                 faults.append(f'{name}, device {d}: {two}, wanted {one}')
         first += devices
     report('merge: every device as in its own trace', faults)
-    got = [json.loads(line) for line in fragsim('merge', 'two.ndjson', 'two.ndjson', '-')
+    got = [json.loads(line) for line in fragsim('trace', 'merge', 'two.ndjson', 'two.ndjson', '-')
            .stdout.splitlines()]
     wanted = [alloc('0:x', 5, device=0, t=1), alloc('1:x', 5, device=2, t=1),
               alloc(f'0#{2**53 - 1}', 7, device=1, t=2), alloc(f'1#{2**53 - 1}', 7, device=3, t=2),
@@ -879,7 +879,7 @@ def test_merge() -> None:
     faults = []
     for args, status, pattern in (('x.json', 2, 'are required'), ('-t rmm a.ndjson x', 2, 'one device'),
                                   ('two.ndjson nowhere x.json', 4, 'nowhere')):
-        done = fragsim('merge', *args.split())
+        done = fragsim('trace', 'merge', *args.split())
         if done.returncode != status or not re.search(pattern, done.stderr.decode()):
             faults.append(f'{args}: {done.returncode} {done.stderr!r}')
     report('merge: wrong usage', faults)
@@ -903,7 +903,7 @@ def test_merge_order() -> None:
         first = min(left, key=lambda r: now[r])
         wanted.append(ranks[first][at[first]]['id'] * len(ranks) + first)
         at[first] += 1
-    done = fragsim('merge', '-q', *(f'rank{r}.ndjson' for r in range(len(ranks))), '-')
+    done = fragsim('trace', 'merge', '-q', *(f'rank{r}.ndjson' for r in range(len(ranks))), '-')
     got = [json.loads(line)['id'] for line in done.stdout.splitlines()[1:]]
     report('merge: of many ranks, the order', [] if got == wanted else [f'{got}, wanted {wanted}'])
 
@@ -915,10 +915,10 @@ def fails(policy: str, path: object) -> bool:
 
 
 def test_shrink() -> None:
-    write('random.ndjson', fragsim('gen', 'random', '--events', 400, '--live', 40, '--streams', 2,
+    write('random.ndjson', fragsim('trace', 'gen', 'random', '--events', 400, '--live', 40, '--streams', 2,
                                    '--shared', 20, '--min-size', '100KiB', '--max-size', '2MiB').stdout)
     for policy, device in (('bestfit', '12MiB'), ('buddy', '12MiB'), ('pytorch', '24MiB')):
-        done = fragsim('shrink', '--keep', 'oom', '-p', policy, '--device-bytes', device,
+        done = fragsim('trace', 'shrink', '--keep', 'oom', '-p', policy, '--device-bytes', device,
                        'random.ndjson', 'least.ndjson')
         if done.returncode or done.stderr:
             report(f'shrink: {policy}', [done.stderr])
@@ -947,7 +947,7 @@ def test_shrink() -> None:
             ('--time soon random.ndjson x.json', 2, '--time'),
             ('--device-bytes 12MiB --tries 3 random.ndjson -', 0,
              'ended after 3 simulations of [0-9]+ events .*a larger --tries ')):
-        done = fragsim('shrink', *args.split())
+        done = fragsim('trace', 'shrink', *args.split())
         if done.returncode != status or not re.search(pattern, done.stderr.decode()):
             faults.append(f'{args}: {done.returncode} {done.stderr!r}')
     report('shrink: wrong usage, and few tries', faults)
@@ -960,7 +960,7 @@ def test_shrink_time() -> None:
     write('all.ndjson', '\n'.join(json.dumps(line) for line in [
         {'format': 'fragsim-trace', 'version': 1, 'device': {'total_bytes': (count - 1) * size}},
         {'op': 'mark', 'name': 'goes'}, *blocks, {'op': 'free', 'id': 0}]))
-    done = fragsim('shrink', '--time', 1, 'all.ndjson', 'least.ndjson')
+    done = fragsim('trace', 'shrink', '--time', 1, 'all.ndjson', 'least.ndjson')
     left = Path('least.ndjson').read_text().splitlines()
     faults = [] if fails('bestfit', 'least.ndjson') else ['no out-of-memory']
     if done.returncode or b'a larger --time continues' not in done.stderr:

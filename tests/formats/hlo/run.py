@@ -140,7 +140,7 @@ def module_of(name: str) -> tuple:
 
 
 def events_of(path: Path) -> list:
-    done = fragsim('convert', '-q', path, '-', statuses=(0,))
+    done = fragsim('trace', 'convert', '-q', path, '-', statuses=(0,))
     return [json.loads(line) for line in done.stdout.splitlines()][1:]
 
 
@@ -184,7 +184,7 @@ def test_peak(name: str) -> None:
 def test_plan(name: str) -> None:
     """Placements are tried at each event of the heap, whatever the program says of them."""
     path, module = module_of(name)
-    done = fragsim('plan', '-q', '--alone', '--json', 'answer.json', '-o', 'plan.json', path,
+    done = fragsim('plan', '-q', '--alone', '--json', 'answer.json', '--plan', 'plan.json', path,
                    statuses=(0,))
     space = json.loads(Path('answer.json').read_text())['spaces'][0]
     buffers = {b['id']: b for b in json.loads(Path('plan.json').read_text())['buffers']
@@ -236,7 +236,7 @@ def test_stacks() -> None:
     """A snapshot of a run has the frames of each block."""
     path, _ = module_of('recurrent')
     stacks = stacks_of(message(one(message(gzip.decompress(path.read_bytes())), 1)))
-    fragsim('convert', '-q', '--stacks', 'all', '--to', 'snapshot', '-p', 'bestfit', path, 'x.pickle',
+    fragsim('trace', 'convert', '-q', '--stacks', 'all', '--to', 'snapshot', '-p', 'bestfit', path, 'x.pickle',
             statuses=(0,))
     events = pickle.loads(Path('x.pickle').read_bytes())['device_traces'][0]
     got = [[(f['filename'], f['name'], f['line']) for f in e['frames']] for e in events
@@ -342,7 +342,7 @@ def test_given() -> None:
     events = heap((ALLOC, 1), (ALLOC, 2), (FREE, 1), (FREE, 2))
     Path('good').write_bytes(GOOD)
     Path('overlap').write_bytes(proto(*BUFFERS, allocation(64, [(1, 0, 64), (2, 0, 64)]), events))
-    fragsim('plan', '-q', '--alone', '--align', '512', '-o', 'rounded.plan', 'good', statuses=(0,))
+    fragsim('plan', '-q', '--alone', '--align', '512', '--plan', 'rounded.plan', 'good', statuses=(0,))
     for name, words, wanted in (
             ('sizes of the file', ('good',), '128 bytes, 128 bytes: the bound'),
             ('rounded sizes', ('--align', '512', 'good'), '128 bytes, 128 bytes, for the sizes in the trace'),
@@ -361,7 +361,7 @@ def test_given() -> None:
 
 def refused(name: str, data: bytes, pattern: str) -> None:
     Path('in').write_bytes(data)
-    done = fragsim('info', '-q', 'in')
+    done = fragsim('trace', 'info', '-q', 'in')
     told = done.stderr.decode()
     faults = [] if done.returncode == 4 else [f'exit status {done.returncode}']
     if told.count('\n') != 1 or not re.search(pattern, told):
@@ -428,7 +428,7 @@ def test_cut() -> None:
         at = len(data) * i // 40
         for bad in (data[:at], data[:at] + bytes([data[at] ^ 1 << i % 8]) + data[at + 1:]):
             Path('in').write_bytes(bad)
-            done = fragsim('info', '-q', 'in')
+            done = fragsim('trace', 'info', '-q', 'in')
             if done.returncode not in (0, 4) or done.stderr.count(b'\n') > 1:
                 faults.append(f'{at}: {done.returncode} {done.stderr!r}')
     report('refused: cut or changed anywhere', faults)

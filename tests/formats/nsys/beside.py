@@ -112,7 +112,7 @@ def real(tap: Tap, name: str, at: str, seed: int) -> None:
     database('b', as_events(segments + after, first) + with_others(outside, first),
              strings=STRINGS, CUPTI_ACTIVITY_KIND_RUNTIME=RUNTIME, CUDA_CALLCHAINS=CHAINS)
     got, step, told = explained(path, 'b', '--at', at)
-    lines = fragsim('convert', '-q', path, '-').stdout.splitlines()
+    lines = fragsim('trace', 'convert', '-q', path, '-').stdout.splitlines()
     now = json.loads(lines[1 + step])['t'] if step + 1 < len(lines) else last
     there, wanted = live(segments, now), Counter()
     count: Counter = Counter()
@@ -243,7 +243,8 @@ def bad(tap: Tap) -> None:
     Path('e').write_bytes(pickled(snapshot([segment(LARGE, block(LARGE, 20 * M), expandable=True)],
                                            log)))
     refused(tap, 'expandable segments alone', ('--beside', 'b', 'e'), 'without expandable_segments')
-    refused(tap, 'a message', ('--message', '--beside', 'b', 's'), '--beside is for a trace', 2)
+    Path('text').write_text('all is well\n', encoding='ascii')
+    refused(tap, 'a message', ('--beside', 'b', 'text'), '--beside is for a trace', 2)
     before = Path('b').read_bytes()
     refused(tap, 'an output that would replace it', ('--beside', 'b', '--json', 'b', 's'),
             'would replace the database', 2)

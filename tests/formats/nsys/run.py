@@ -36,7 +36,7 @@ def free(id_: object, t: float, **more: object) -> dict:
 
 def compare(name: str, path: object, wanted: list, *warnings: str, header: object = None,
             stdin: bytes = b'') -> None:
-    done = fragsim('convert', path, '-', stdin=stdin)
+    done = fragsim('trace', 'convert', path, '-', stdin=stdin)
     told = done.stderr.decode()
     lines = [json.loads(line) for line in done.stdout.splitlines()] or [None]
     faults = [] if done.returncode == 0 else [f'status {done.returncode}']
@@ -54,8 +54,8 @@ def compare(name: str, path: object, wanted: list, *warnings: str, header: objec
     report(name, faults)
 
 
-def refused(name: str, path: object, pattern: str, command: tuple = ('convert', '-q')) -> None:
-    words = (path, '-') if command[0] == 'convert' else (path,)
+def refused(name: str, path: object, pattern: str, command: tuple = ('trace', 'convert', '-q')) -> None:
+    words = (path, '-') if 'convert' in command else (path,)
     done = fragsim(*command, *words)
     told = done.stderr.decode()
     faults = [] if done.returncode == 4 else [f'status {done.returncode}']
@@ -71,7 +71,7 @@ WANTED = [alloc(0, 512, 1.5), free(0, 2.25)]
 def test_events() -> None:
     compare('an allocation and its free', database('a.sqlite', PLAIN), WANTED)
     data = Path('a.sqlite').read_bytes()
-    form = json.loads(fragsim('info', '-q', '--json', '-', 'a.sqlite').stdout)['form']
+    form = json.loads(fragsim('trace', 'info', '-q', '--json', '-', 'a.sqlite').stdout)['form']
     report('its name is nsys', [form] * (form != 'nsys'))
     compare('from standard input', '-', WANTED, stdin=data)
     Path('packed').write_bytes(gzip.compress(data))
@@ -83,7 +83,7 @@ def test_events() -> None:
             database('wal', PLAIN, after='PRAGMA journal_mode = WAL'), WANTED)
     before = set(os.listdir())
     os.chmod('a.sqlite', 0o444)
-    fragsim('info', 'a.sqlite')
+    fragsim('trace', 'info', 'a.sqlite')
     report('nothing is written beside it', [
         str(x) for x in set(os.listdir()) ^ before]
         + (['it has changed'] if Path('a.sqlite').read_bytes() != data else []))
@@ -212,8 +212,8 @@ def test_hostile() -> None:
     flag = 'no table CUDA_GPU_MEMORY_USAGE_EVENTS: .*--cuda-memory-usage=true'
     other = SCHEMA.replace(f'CREATE TABLE {EVENTS}', 'CREATE TABLE other')
     refused('no memory events', database('b', [], schema=other), flag)
-    for command in ('info', 'run', 'explain', 'fit'):
-        refused(f'no memory events ({command})', 'b', flag, (command,))
+    for command in ('trace info', 'run', 'explain', 'fit'):
+        refused(f'no memory events ({command})', 'b', flag, tuple(command.split()))
     endless = 'WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x)'
     refused('a view named like the table', database('b', [], schema=other, after=(
         f'CREATE VIEW {EVENTS} AS {endless} SELECT n AS start, n AS address, n AS bytes, 0 AS'
@@ -239,7 +239,7 @@ def test_hostile() -> None:
     text = data.replace(b'CREATE TABLE StringIds', b'CREATE TABEL \x1b[31m\nIds', 1)
     Path('name').write_bytes(text)
     refused('a schema that is none', 'name', 'malformed')
-    done = fragsim('info', 'name')
+    done = fragsim('trace', 'info', 'name')
     report('and its signs do not reach the terminal', [f'{done.stderr!r}'] * (b'\x1b' in done.stderr))
     faults = []
     for number in range(1, len(data) // 4096):
@@ -251,7 +251,7 @@ def test_hostile() -> None:
             at = 4096 * number + int.from_bytes(page[4096 * number + 12 + 2 * i:][:2], 'big')
             page[at:at + 4] = (number + 1).to_bytes(4, 'big')
         Path('loop').write_bytes(page)
-        done = fragsim('info', 'loop')
+        done = fragsim('trace', 'info', 'loop')
         if done.returncode != 4 or done.stderr.count(b'\n') != 1:
             faults.append(f'page {number + 1}: {done.returncode} {done.stderr!r}')
     report('pages that are their own children', faults)
@@ -271,7 +271,7 @@ def test_size() -> None:
     db.execute("INSERT INTO StringIds VALUES (1, 'cudaMalloc')")
     db.commit()
     db.close()
-    done = fragsim('info', 'large', preexec_fn=lambda: resource.setrlimit(
+    done = fragsim('trace', 'info', 'large', preexec_fn=lambda: resource.setrlimit(
         resource.RLIMIT_AS, (400 << 20, 400 << 20)))
     text = done.stdout.decode()
     report('a million rows in 400 MiB', [] if done.returncode == 0 and re.search(

@@ -47,8 +47,8 @@ def travels():
     value = basic()
     value["allocator_settings"].update(names)
     write("range", value)
-    call("convert", "exact", "exact.ndjson")
-    call("convert", "range", "range.ndjson")
+    call("trace", "convert", "exact", "exact.ndjson")
+    call("trace", "convert", "range", "range.ndjson")
     for name, title in (("exact", "2.8"), ("range", "2.1 to 2.8")):
         for path in (name, f"{name}.ndjson"):
             for args, row in (((), ""), (("--alloc-conf", "max_split_size_mb:64"),
@@ -56,15 +56,14 @@ def travels():
                 same(f"{path}, {args}: the rules", policy(path, *args)["params"]["version"], "2.8")
                 for command in ("run", "fit"):
                     _, out, err = call(command, *args, path)
-                    ok(re.search(f"^(fits|ok|) *pytorch {title}{row}  ", out, re.M),
+                    ok(re.search(f"^(fits|ok|) *pytorch {title}{row}  " if command == "run"
+                                 else f"^  evidence  PyTorch {title}[,:]", out, re.M),
                        f"{command} {path}, {args}: the table names the release", out, err)
-        _, out, _ = call("fit", path)
-        ok(f"\npytorch {title} expandable_segments:True " in out, "each setting of fit", out)
         meta = json.loads(Path(f"{name}.ndjson").read_text().splitlines()[0])["meta"]
         same(f"{name}: what is written names it", meta["pytorch"], title)
-    for args in (("run",), ("fit",), ("explain",), ("plan",), ("ranks",), ("what-if",)):
+    for args in (("run",), ("fit",), ("explain",), ("plan",), ("ranks",), ("predict",)):
         rc, _, err = call(*args, "--alloc-conf", "large_segment_size_mb:32", "exact",
-                          *(["--scale", "2"] if args == ("what-if",) else []))
+                          *(["--scale", "2"] if args == ("predict",) else []))
         ok(rc == 2 and "PyTorch 2.8: Unrecognized CachingAllocator option" in err,
            f"{args[0]}: a setting that the release refuses", rc, err)
     same("a policy that is given keeps its own rules",
@@ -74,14 +73,14 @@ def travels():
     write("other", value)
     for both, wanted in ((("exact", "range"), "2.8"), (("exact", "other"), None),
                          (("other", "other"), "2.15")):
-        _, _, err = call("merge", *both, "both.ndjson")
+        _, _, err = call("trace", "merge", *both, "both.ndjson")
         meta = json.loads(Path("both.ndjson").read_text().splitlines()[0])["meta"]
         same(f"of {both} what all allow is left", meta.get("pytorch"), wanted)
         same("a contradiction is told", "different releases of PyTorch" in err, wanted is None)
     for text in ("2.9 to", "2.9 to 2.8", "2.9 to x", " to 2.9", "2.9to2.10"):
         write("odd.ndjson", HEADER % json.dumps({"recorder": "torch.cuda.memory",
                                                  "pytorch": text}) + LINES)
-        ok("PyTorch: 2" not in call("info", "odd.ndjson")[1], f"\"{text}\" is no release")
+        ok("PyTorch: 2" not in call("trace", "info", "odd.ndjson")[1], f"\"{text}\" is no release")
 
 
 # The default policy -----------------------------------------------------------------
@@ -143,9 +142,9 @@ def versions():
         same(f"a snapshot of {version}: the newest of them is simulated",
              policy("v")["params"].get("version", "2.15"), version.split()[-1])
         line = f"PyTorch: {version}, as {why}\n" if why else ""
-        out = call("info", "v")[1]
+        out = call("trace", "info", "v")[1]
         ok(line in out and ("PyTorch: 2" in out) == bool(why), "info says why", out)
-        told = json.loads(call("info", "-q", "--json", "-", "v")[1])["recording"]["pytorch"]
+        told = json.loads(call("trace", "info", "-q", "--json", "-", "v")[1])["recording"]["pytorch"]
         same("as JSON", told, {"version": version, "why": why} if why else None)
     for title, value, version in (("the lower", tied("lower"), "2.11"),
                                   ("the older", tied("older"), "2.15"),
@@ -164,14 +163,14 @@ def versions():
     value["torch_version"] = "2.8.0"
     write("first", value)
     same("by the addresses of the log, not of the model", last_segment("first"), 0)
-    call("convert", "first", "first.ndjson")
+    call("trace", "convert", "first", "first.ndjson")
     same("what is converted says it, and runs by it",
          (json.loads(Path("first.ndjson").read_text().splitlines()[0])["meta"]["pytorch"],
           policy("first.ndjson")["params"].get("version", "2.15"), last_segment("first.ndjson")),
          ("2.8", "2.8", 0))
-    ok('PyTorch: 2.8, as its "meta" says\n' in call("info", "first.ndjson")[1], "info, too")
+    ok('PyTorch: 2.8, as its "meta" says\n' in call("trace", "info", "first.ndjson")[1], "info, too")
     write("lower", tied("lower"))
-    for args in (("convert",), ("slice", "--to-step", "3"), ("anonymize",)):
+    for args in (("trace", "convert"), ("trace", "slice", "--to-step", "3"), ("trace", "anonymize")):
         rc, out, err = call(*args, "lower", "kept.ndjson")
         same(f"{args[0]} of what its log tells", (rc, policy("kept.ndjson")["params"].get("version", "2.15")),
              (0, "2.11"), err)
@@ -216,7 +215,7 @@ def defaults():
     same("a profile runs under pytorch", policy("profile")["text"], "pytorch")
     write("ours", HEADER % '{"source":"x","recorder":"record_torch.py"}' + LINES)
     same("and so does what record_torch.py recorded", policy("ours")["text"], "pytorch")
-    call("convert", "ours", "ours.fsb")
+    call("trace", "convert", "ours", "ours.fsb")
     same("in the binary form too", policy("ours.fsb")["text"], "pytorch")
     for meta in ('{"recorder":"another"}', '{"recorder":5}', '{"source":"record_torch.py"}'):
         write("other", HEADER % meta + LINES)
@@ -242,15 +241,15 @@ def kept():
     spelt = "pytorch:expandable_segments=true,garbage_collection_threshold=0.5"
     conf = "expandable_segments:True,garbage_collection_threshold:0.5"
     ways = {
-        "in the binary form": ("convert", "set", "k.fsb"),
-        "as lines": ("convert", "set", "k.ndjson"),
-        "as one piece of JSON": ("convert", "set", "k.json"),
-        "written twice": ("convert", "k.fsb", "k2.ndjson"),
-        "a stretch of it": ("slice", "--from-step", "1", "set", "k3.fsb"),
-        "without its words": ("anonymize", "set", "k4.ndjson"),
-        "without the words of what was written": ("anonymize", "k.fsb", "k5.ndjson"),
-        "two ranks": ("merge", "set", "set", "k6.fsb"),
-        "what still fails": ("shrink", "--device-bytes", "8MiB", "set", "k7.fsb"),
+        "in the binary form": ("trace", "convert", "set", "k.fsb"),
+        "as lines": ("trace", "convert", "set", "k.ndjson"),
+        "as one piece of JSON": ("trace", "convert", "set", "k.json"),
+        "written twice": ("trace", "convert", "k.fsb", "k2.ndjson"),
+        "a stretch of it": ("trace", "slice", "--from-step", "1", "set", "k3.fsb"),
+        "without its words": ("trace", "anonymize", "set", "k4.ndjson"),
+        "without the words of what was written": ("trace", "anonymize", "k.fsb", "k5.ndjson"),
+        "two ranks": ("trace", "merge", "set", "set", "k6.fsb"),
+        "what still fails": ("trace", "shrink", "--device-bytes", "8MiB", "set", "k7.fsb"),
     }
     for title, (command, *files) in ways.items():
         rc, _, err = call(command, *files)
@@ -271,19 +270,19 @@ def kept():
                        ("profile", {"recorder": "torch.profiler"}),
                        ("ours", {"source": "x", "recorder": "record_torch.py"}),
                        ("bare", None)):
-        call("convert", name, "k.ndjson")
+        call("trace", "convert", name, "k.ndjson")
         same(f"of {name}", first_line("k.ndjson").get("meta"), meta)
-    call("anonymize", "ours", "k.ndjson")
+    call("trace", "anonymize", "ours", "k.ndjson")
     same("of ours, without its words", first_line("k.ndjson")["meta"],
          {"recorder": "record_torch.py"})
     for form in ("minimalloc", "rmm"):
-        rc, _, err = call("convert", "snap", "k.csv.gz", "--to", form)
+        rc, _, err = call("trace", "convert", "snap", "k.csv.gz", "--to", form)
         ok(rc == 0 and '"meta"' not in err, f"{form}, which has no header, has lost none", err)
 
-    rc, _, err = call("merge", "set", "values", "k.ndjson")
+    rc, _, err = call("trace", "merge", "set", "values", "k.ndjson")
     ok(rc == 0 and "recorded under different settings" in err, "ranks that differ are told", err)
     same("and get PyTorch's defaults", policy("k.ndjson")["text"], "pytorch")
-    call("merge", "set", "bare", "k.ndjson")
+    call("trace", "merge", "set", "bare", "k.ndjson")
     same("a rank that PyTorch did not record", policy("k.ndjson")["text"], "bestfit")
 
     write("odd.ndjson", HEADER % '{"recorder":"torch.cuda.memory","alloc_conf":"no_such:1"}'
@@ -298,29 +297,29 @@ def kept():
 def exports():
     for name, wanted in (("set", "pytorch:expandable_segments=true,garbage_collection_threshold=0.5"),
                          ("bare", "bestfit")):
-        rc, _, err = call("convert", name, "o.pickle")
+        rc, _, err = call("trace", "convert", name, "o.pickle")
         ok(rc == 0 and f"fragsim: exported a run under {wanted}\n" in err,
            f"an export of {name} names its policy", err)
-        rc, _, err = call("convert", "--to", "perfetto", name, "o.json")
+        rc, _, err = call("trace", "convert", "--to", "perfetto", name, "o.json")
         other = json.loads(Path("o.json").read_text())["otherData"]
         same("and the file does", other["policy"], wanted.split(":")[0], err)
-    rc, _, err = call("convert", "--alloc-conf", "max_split_size_mb:64", "bare", "o.pickle")
+    rc, _, err = call("trace", "convert", "--alloc-conf", "max_split_size_mb:64", "bare", "o.pickle")
     same("settings that are given are told", err,
          "fragsim: exported a run under pytorch:max_split_size_mb=64\n")
-    rc, _, err = call("convert", "-p", "buddy:min=4KiB", "bare", "o.pickle")
+    rc, _, err = call("trace", "convert", "-p", "buddy:min=4KiB", "bare", "o.pickle")
     same("a policy as it was written", err, "fragsim: exported a run under buddy:min=4KiB\n")
-    rc, _, err = call("convert", "-q", "set", "o.pickle")
+    rc, _, err = call("trace", "convert", "-q", "set", "o.pickle")
     same("nothing with -q", (rc, err), (0, ""))
-    rc, _, err = call("convert", "bare", "o.fsb")
+    rc, _, err = call("trace", "convert", "bare", "o.fsb")
     same("nothing where a trace is written", (rc, err), (0, ""))
 
     # 8 MiB: a segment of 20 for 3 MiB under pytorch, of 4 under bestfit
     write("big", HEADER % '{"recorder":"record_torch.py"}' + LINES
           + '{"op":"alloc","id":2,"size":3145728}\n')
-    rc, _, err = call("shrink", "--device-bytes", "8MiB", "big", "less.fsb")
+    rc, _, err = call("trace", "shrink", "--device-bytes", "8MiB", "big", "less.fsb")
     ok(rc == 0 and err.startswith("fragsim: shrunk under pytorch\n"),
        "shrink has the same default, and says it", rc, err)
-    rc, _, err = call("shrink", "-p", "bestfit", "--device-bytes", "8MiB", "big", "less.fsb")
+    rc, _, err = call("trace", "shrink", "-p", "bestfit", "--device-bytes", "8MiB", "big", "less.fsb")
     ok(rc == 2 and "no out-of-memory under bestfit" in err, "or the policy that is given", err)
 
 
@@ -363,18 +362,18 @@ def ends():
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "explain says so too", err)
     for args in (("run", "end"), ("diff", "-p", "direct", "end"), ("verify", "end"),
                  ("explain", "end"), ("leaks", "end"), ("ranks", "end"),
-                 ("report", "end", "-o", "o.html"), ("explain", "end", "--html", "o.html"),
-                 ("diff", "-p", "direct", "end", "--html", "o.html"),
+                 ("run", "end", "-o", "o.html"), ("explain", "end", "-o", "o.html"),
+                 ("diff", "-p", "direct", "end", "-o", "o.html"),
                  ("sweep", "-p", "direct", "end", "-o", "given"),
-                 ("convert", "--to", "perfetto", "end", "o.json"),
-                 ("convert", "--to", "sqlite", "end", "o.sqlite")):
-        _, _, err = call(args[0], "--device-bytes", "1GiB", *args[1:])
+                 ("trace", "convert", "--to", "perfetto", "end", "o.json"),
+                 ("trace", "convert", "--to", "sqlite", "end", "o.sqlite")):
+        _, _, err = call(*args, "--device-bytes", "1GiB")
         ok("the recording has 1 out-of-memory, the first for 30.00 MiB with 3.00 MiB free on the"
            " device\n" in err and "capacity" not in err, f"unless {args[0]} is given one", err)
     _, _, err = call("sweep", "-p", "direct", "end", "-o", "swept")
     ok(err.count("23.00 MiB is taken as its capacity") == 1, "sweep says so too", err)
-    for args in (("fit", "end"), ("plan", "end"), ("tune", "--grid", "short", "end"),
-                 ("extrapolate", "end=1", "end=2", "--at", "3"), ("what-if", "--hoist", "end")):
+    for args in (("fit", "end"), ("plan", "end"), ("fit", "--settings", "short", "end"),
+                 ("predict", "end=1", "end=2", "--at", "3"), ("predict", "--hoist", "end")):
         _, _, err = call(*args)
         ok("the recording has 1 out-of-memory" in err and "capacity" not in err,
            f"{args[0]} looks for one", err)
@@ -388,10 +387,10 @@ def ends():
        and "1 of 1 out-of-memory agree" in out, "verify agrees", out, err)
 
     for form in ("fsb", "ndjson", "json"):
-        call("convert", "end", f"end.{form}")
+        call("trace", "convert", "end", f"end.{form}")
         _, out, _ = steps(f"end.{form}", "--device-bytes", "1GiB")
         ok(told in out, f"so does what it becomes as {form}", out)
-    call("anonymize", "end.fsb", "end2.ndjson")
+    call("trace", "anonymize", "end.fsb", "end2.ndjson")
     ok(told in steps("end2.ndjson")[1], "and without its words")
     same("the header has it", first_line("end2.ndjson")["meta"],
          {"recorder": "torch.cuda.memory", "ends_at_oom": {"step": 1, "size": 30 * M}})
@@ -472,7 +471,7 @@ def begins():
     rc, out, err = call("run", "--device-bytes", "32MiB", "begun")
     ok("\n  device 0: 36.00 MiB are live before the recording begins, " in out
        and "no setting" not in err, "and why nothing can fit", out, err)
-    rc, _, err = call("convert", "--device-bytes", "58MiB", "begun", "o.pickle")
+    rc, _, err = call("trace", "convert", "--device-bytes", "58MiB", "begun", "o.pickle")
     ok(rc == 0 and "ordinary requests here" in err, "an export says it too", err)
     rc, out, err = call("run", "o.pickle")
     ok(rc == 0 and "begins in mid-run" not in err, "whose history begins with nothing", err)
@@ -532,9 +531,9 @@ def fulls():
 def informs():
     def info(value):
         write("i", value)
-        rc, out, err = call("info", "i")
+        rc, out, err = call("trace", "info", "i")
         ok(rc == 0, "info", err)
-        return out, json.loads(call("info", "-q", "--json", "-", "i")[1]).get("recording")
+        return out, json.loads(call("trace", "info", "-q", "--json", "-", "i")[1]).get("recording")
 
     # 512 bytes, 300 KiB, 6 MiB and 3 MiB at the most; 2 MiB and 512 for the 6 at the end
     value = basic()
@@ -601,7 +600,7 @@ def informs():
     ok("  history: none, only the state at the end\n" in out and not recording["history"],
        "no history", out)
     write("i", LINES)
-    ok("recorded" not in call("info", "i")[1], "nothing of it for other traces")
+    ok("recorded" not in call("trace", "info", "i")[1], "nothing of it for other traces")
 
 
 def names():
@@ -611,23 +610,23 @@ def names():
     value["device_traces"][0][0]["lane"] = 3
     value["device_traces"][0] += [{"action": "defrag", "addr": 0, "size": 1}] * 2
     write("i", value)
-    err = call("info", "i")[2]
+    err = call("trace", "info", "i")[2]
     same("unknown names", [line.split(": ", 2)[2] for line in err.splitlines() if "unknown" in line], [
         'allocator_settings: unknown name "bigger_pages" and 1 other, which is ignored',
         'device_traces: unknown name "lane", which is ignored',
         'device_traces: 2 events with an unknown action, the first "defrag", which are ignored'])
     write("i", basic())
-    ok("unknown" not in call("info", "i")[2], "none in what PyTorch writes")
+    ok("unknown" not in call("trace", "info", "i")[2], "none in what PyTorch writes")
     old = basic()
     for part in old["segments"]:
         part["blocks"] = [{k: v for k, v in b.items() if k != "address"} for b in part["blocks"]]
     write("i", {"segments": old["segments"], "device_traces": []})
-    same("an older form", [line for line in call("info", "i")[1].splitlines() if "PyTorch:" in line],
+    same("an older form", [line for line in call("trace", "info", "i")[1].splitlines() if "PyTorch:" in line],
          ["PyTorch: 2.0 or older, as its blocks have no address"])
     out = call("run", "i")[1]
     ok("PyTorch 2.0 or older by its form; rules of 2.1 assumed" in out and "exact" not in out,
        "an older form runs under the oldest rules", out)
-    call("convert", "-q", "i", "i.ndjson")
+    call("trace", "convert", "-q", "i", "i.ndjson")
     ok("rules of 2.1 assumed" in call("run", "i.ndjson")[1], "and in lines")
 
 

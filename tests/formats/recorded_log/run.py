@@ -55,11 +55,11 @@ def changed(name, reserved, smallest, before):
          [smallest])
     same(f"{name}: verify", call("verify", path, "-q")[0], 0)
     for form in "lines", "fsb":
-        call("convert", "-q", "-t", form, path, "copy")
+        call("trace", "convert", "-q", "-t", form, path, "copy")
         same(f"{name}: run of it in form {form}",
              document("run", "copy")["runs"][0]["peak"]["reserved"], reserved)
     by_others(name, path, reserved)
-    for command in "explain", "leaks", "tune":
+    for command in "explain", "leaks", "fit":
         got = document(command, *(("--at", "peak") if command == "explain" else ()), path)
         trace = got.get("trace") or got.get("traces", [{}])[0]
         same(f"{name}: {command} has it", trace.get("recorded_log"), log, got)
@@ -67,7 +67,7 @@ def changed(name, reserved, smallest, before):
 
 def by_others(name, path, reserved):
     """Commands that read many files find the change too."""
-    rc, _, err = call("merge", "-q", path, path, "merged.ndjson")
+    rc, _, err = call("trace", "merge", "-q", path, path, "merged.ndjson")
     peaks = [r["peak"]["reserved"] for r in document("run", "merged.ndjson")["runs"]]
     same(f"{name}: merged", [rc, peaks], [0, [reserved] * 2], err)
     got = document("ranks", path, path)
@@ -91,7 +91,7 @@ def unknown():
     evidence = run["runs"][0]["evidence"]
     ok(f"differs from the recorded log from event {log['differs_from']} on" in evidence
        and "exact" not in evidence, "unknown: the evidence says so", evidence)
-    out = call("info", path)[1]
+    out = call("trace", "info", path)[1]
     ok(f"recorded log: differs from event {log['differs_from']} on, in {log['differences']} of"
        f" {log['decisions']} decisions" in out, "unknown: info says so", out)
 

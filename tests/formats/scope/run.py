@@ -96,7 +96,7 @@ def write(name: str, what: dict) -> str:
 
 
 def scope_of(path: str) -> dict:
-    return json.loads(run('info', '--json', '-', '-q', path))['scope']
+    return json.loads(run('trace', 'info', '--json', '-', '-q', path))['scope']
 
 
 def scope(begins: str, ends: str, there: dict | None = None, lost: int | None = None) -> dict:
@@ -172,8 +172,8 @@ def check_found() -> None:
             if said != truth:
                 faults.append((name, said, truth))
             for form in ('ndjson', 'json', 'fsb'):
-                run('convert', '-q', 'x.pickle', 'y.' + form)
-                run('convert', '-q', 'y.' + form, 'z.' + form)
+                run('trace', 'convert', '-q', 'x.pickle', 'y.' + form)
+                run('trace', 'convert', '-q', 'y.' + form, 'z.' + form)
                 for path in ('y.' + form, 'z.' + form):
                     if scope_of(path) != truth:
                         kept.append((name, path, scope_of(path), truth))
@@ -243,7 +243,7 @@ def check_corpus() -> None:
         questions = [('run', *EVERY), ('explain',), ('explain', '-p', 'buddy'), ('fit', '-p', 'pytorch', '-p', 'tlsf')]
         answers = [figures(str(path), *options, command=name) for name, *options in questions]
         for form in ('ndjson', 'fsb'):
-            run('convert', '-q', str(path), 'y.' + form)
+            run('trace', 'convert', '-q', str(path), 'y.' + form)
             unlike += [(path.name, form, question) for question, answer in zip(questions, answers)
                        if figures('y.' + form, *question[1:], command=question[0]) != answer]
     TAP.ok(not unlike, f'so do recordings of {times(5, len(files))} real programs', *map(str, unlike[:4]))
@@ -300,12 +300,12 @@ def check_kept() -> None:
         whole = steps('0.pickle')
         for form in ('ndjson', 'fsb'):
             end = draw.randrange(30, 50)
-            run('slice', '-q', '--to-step', str(end), '0.pickle', 'y.' + form)
+            run('trace', 'slice', '-q', '--to-step', str(end), '0.pickle', 'y.' + form)
             part = steps('y.' + form)
             if len(part) != 2 * end + 1 or part != [*whole[:1], *(
                     x for x in whole[1:] if int(x.split(',')[1]) < end)]:
                 faults.append(('slice --to-step', end, form))
-            run('merge', '-q', '0.pickle', '1.pickle', 'y.' + form)
+            run('trace', 'merge', '-q', '0.pickle', '1.pickle', 'y.' + form)
             write('x.pickle', pair(*shots))
             for path in ('y.' + form, 'x.pickle'):
                 merged = peaks(path)
@@ -313,7 +313,7 @@ def check_kept() -> None:
                 if merged[::2] != alone[0] or merged[1::2] != alone[1]:
                     faults.append(('merge', path))
             for i in range(2):
-                run('slice', '-q', '--device', str(i), 'x.pickle', 'y.' + form)
+                run('trace', 'slice', '-q', '--device', str(i), 'x.pickle', 'y.' + form)
                 if peaks('y.' + form) != peaks(f'{i}.pickle'):
                     faults.append(('slice --device', i, form))
     TAP.ok(not faults, 'what begins with the trace, a device, and merged traces keep the beginning',
@@ -323,18 +323,18 @@ def check_kept() -> None:
 def check_dropped() -> None:
     """Where it is not true any more, it is not written, and one line says so."""
     write('x.pickle', late(random.Random(6)))
-    run('convert', '-q', 'x.pickle', 'x.ndjson')
+    run('trace', 'convert', '-q', 'x.pickle', 'x.ndjson')
     state, faults = beginning_of('x.ndjson'), []
     words = (f'warning: x.ndjson: the state at its beginning ({len(state["segments"])} segments,'
              f' {len(state["blocks"])} blocks) is not written: ')
-    for args in (('slice', '--from-step', '9'), ('slice', '--to-step', '1'), ('what-if', '--hoist'),
-                 ('shrink', '--device-bytes', '100MiB', '--tries', '20'), ('extrapolate', '--at', '3')):
-        files = (['x.ndjson=1', 'x.ndjson=2', '-o', 'y.ndjson'] if args[0] == 'extrapolate' else
-                 ['x.ndjson', '-o', 'y.ndjson'] if args[0] == 'what-if' else ['x.ndjson', 'y.ndjson'])
+    for args in (('trace', 'slice', '--from-step', '9'), ('trace', 'slice', '--to-step', '1'), ('predict', '--hoist'),
+                 ('trace', 'shrink', '--device-bytes', '100MiB', '--tries', '20'), ('predict', '--at', '3')):
+        files = (['x.ndjson=1', 'x.ndjson=2', '--trace', 'y.ndjson'] if '--at' in args else
+                 ['x.ndjson', '--trace', 'y.ndjson'] if '--hoist' in args else ['x.ndjson', 'y.ndjson'])
         done = subprocess.run([PROGRAM, *args, *files], capture_output=True, text=True, check=False)
         if done.stderr.count(words) != 1 or beginning_of('y.ndjson'):
             faults.append((args, done.returncode, done.stderr))
-    done = subprocess.run([PROGRAM, 'convert', 'x.ndjson', '-t', 'rmm', 'y.csv'], capture_output=True,
+    done = subprocess.run([PROGRAM, 'trace', 'convert', 'x.ndjson', '-t', 'rmm', 'y.csv'], capture_output=True,
                           text=True, check=False)
     if 'has no place for' not in done.stderr or 'the state at the beginning' not in done.stderr:
         faults.append(('convert to rmm', done.stderr))
@@ -344,7 +344,7 @@ def check_dropped() -> None:
     lines = Path('x.ndjson').read_text().splitlines()
     for bad, status in ((1, 4), (len(state['blocks']) + 1, 0)):
         Path('z.ndjson').write_text('\n'.join([*lines[:bad], '{"op":"nothing"}', *lines[bad:]]) + '\n')
-        done = subprocess.run([PROGRAM, 'convert', '-q', '--lenient', 'z.ndjson', 'y.ndjson'],
+        done = subprocess.run([PROGRAM, 'trace', 'convert', '-q', '--lenient', 'z.ndjson', 'y.ndjson'],
                               capture_output=True, text=True, check=False)
         if done.returncode != status or done.stderr.count('\n') != (status != 0) or (
                 not status and peaks('y.ndjson') != peaks('x.ndjson')):
@@ -365,19 +365,19 @@ def check_beginning() -> None:
         write('x.pickle', shot)
         answers = [figures('x.pickle', *options, command=name) for name, *options in questions]
         for form in ('ndjson', 'json', 'fsb'):
-            run('convert', '-q', 'x.pickle', 'y.' + form)
-            run('convert', '-q', 'y.' + form, 'z.' + form)
+            run('trace', 'convert', '-q', 'x.pickle', 'y.' + form)
+            run('trace', 'convert', '-q', 'y.' + form, 'z.' + form)
             if Path('y.' + form).read_bytes() != Path('z.' + form).read_bytes():
                 again.append(form)
             unlike += [(form, question) for question, answer in zip(questions, answers)
                        if figures('y.' + form, *question[1:], command=question[0]) != answer]
-        run('anonymize', '-q', 'x.pickle', 'a.ndjson')
+        run('trace', 'anonymize', '-q', 'x.pickle', 'a.ndjson')
         if peaks('x.pickle') != peaks('a.ndjson'):
             unlike.append('anonymize')
     TAP.ok(not unlike, f'{len(shots)} converted recordings give the same answer', *unlike[:3])
     TAP.ok(not again, 'converted again they are the same bytes', *again[:3])
     write('x.pickle', expandable())
-    run('convert', '-q', 'x.pickle', 'y.ndjson')
+    run('trace', 'convert', '-q', 'x.pickle', 'y.ndjson')
     lines = Path('y.ndjson').read_text().splitlines()
     faults = []
     for where, value in ((('segments', 0, 'device'), 1), (('segments', 0, 'bytes'), 0),
@@ -433,11 +433,11 @@ def check_meta() -> None:
     for wrong, word in (({'begins': 'early'}, 'begins'), ({'ends': 3}, 'ends'),
                         ({'before': 7}, 'before'), ({'before': {'active': -1}}, 'before'),
                         ({'lost': 'x'}, 'lost')):
-        said = run('info', trace('t', {'scope': LATE | wrong}, *ALLOCS), status=4)
+        said = run('trace', 'info', trace('t', {'scope': LATE | wrong}, *ALLOCS), status=4)
         TAP.ok(f'"scope" in "meta": member "{word}"' in said and said.count('\n') == 1,
                f'{wrong} is refused', said)
     for meta in ({'scope': LATE}, {'a': 1, 'scope': LATE}, {'scope': LATE, 'b': [{}, '}"']}, {}):
-        run('convert', trace('t', meta, *ALLOCS), 'u.ndjson')
+        run('trace', 'convert', trace('t', meta, *ALLOCS), 'u.ndjson')
         head = json.loads(Path('u.ndjson').read_text().split('\n')[0])
         TAP.ok(head.get('meta') == meta, f'written again: {json.dumps(meta)}', str(head))
 
@@ -467,13 +467,13 @@ def check_others() -> None:
              scope('start', 'end'))):
         said = scope_of(rmm(*rows))
         TAP.ok(said == truth, f'a log of RMM: {name}', str(said))
-        run('convert', '-q', 'log.csv', 'log.ndjson')
+        run('trace', 'convert', '-q', 'log.csv', 'log.ndjson')
         said = scope_of('log.ndjson')
         TAP.ok(said == truth, 'and as lines', str(said))
-    run('slice', '--from-step', '1', '--to-step', '2', trace('t', {}, *ALLOCS), 'part.ndjson')
+    run('trace', 'slice', '--from-step', '1', '--to-step', '2', trace('t', {}, *ALLOCS), 'part.ndjson')
     said = scope_of('part.ndjson')
     TAP.ok((said['begins'], said['ends']) == ('late', 'cut'), 'a slice is late and cut', str(said))
-    run('merge', 'part.ndjson', 't', 'both.ndjson')
+    run('trace', 'merge', 'part.ndjson', 't', 'both.ndjson')
     said = scope_of('both.ndjson')
     TAP.ok((said['begins'], said['ends']) == ('late', 'cut'), 'so is what it is merged into',
            str(said))
@@ -484,8 +484,8 @@ def check_documents() -> None:
     shot, truth = recordings(draw)['late stacks']
     path = write('late.pickle', shot)
     other = write('whole.pickle', recordings(draw)['start stacks'][0])
-    for args in (('run', '--policy', 'bestfit'), ('fit',), ('tune',), ('plan',), ('explain',),
-                 ('what-if', '--hoist')):
+    for args in (('run', '--policy', 'bestfit'), ('fit',), ('plan',), ('explain',),
+                 ('predict', '--hoist')):
         said = json.loads(run(args[0], '-q', '--json', '-', path, *args[1:]))
         TAP.ok(said['scope'] == truth, f'{args[0]} says it', str(said.get('scope')))
     said = json.loads(run('fit', '-q', '--json', '-', path, other))

@@ -104,13 +104,13 @@ def report():
                                 default[0][0]["oom"][0]["holders"][0]["stacks"]],
          [[lines[2], "/home/me/train.py:9 <module>"], [lines[2], "/home/me/eval.py:3 <module>"]])
 
-    call("convert", "-q", "--stacks", "all", "full", "full.fsb")
+    call("trace", "convert", "-q", "--stacks", "all", "full", "full.fsb")
     same("the binary form has them", held("full.fsb", "--stacks", "all"), whole)
     same("and passes over them", held("full.fsb"), plain)
     same("or over all but the program's own", held("full.fsb", "--stacks", "python"), own)
-    call("convert", "-q", "--stacks", "python", "full", "own.fsb")
+    call("trace", "convert", "-q", "--stacks", "python", "full", "own.fsb")
     same("it has no others where none were requested", held("own.fsb", "--stacks", "all"), own)
-    call("convert", "-q", "full", "top.fsb")
+    call("trace", "convert", "-q", "full", "top.fsb")
     same("it has none where none were requested", held("top.fsb", "--stacks", "all"), plain)
 
     one = snapshot([segment(LARGE, block(LARGE, 20 * M))],
@@ -275,17 +275,17 @@ def binary():
     same("each text, frame and common end once",
          [len(set(x)) == len(x) for x in (stacks.texts, stacks.frames, stacks.stacks)]
          + [len(stacks.frames), len(stacks.stacks)], [True] * 3 + [1 + 5, 1 + 8])
-    call("convert", "-q", "--stacks", "all", "full.fsb", "again.fsb")
+    call("trace", "convert", "-q", "--stacks", "all", "full.fsb", "again.fsb")
     same("there and back", Path("again.fsb").read_bytes(), Path("full.fsb").read_bytes())
-    call("convert", "-q", "full.fsb", "again.fsb")
+    call("trace", "convert", "-q", "full.fsb", "again.fsb")
     same("left out, the file is that without", Path("again.fsb").read_bytes(),
          Path("top.fsb").read_bytes())
     for form in ("lines", "minimalloc"):
-        rc, out, err = call("convert", "--stacks", "all", "--to", form, "full", "out")
+        rc, out, err = call("trace", "convert", "--stacks", "all", "--to", form, "full", "out")
         ok(rc == 0 and "4 stacks" in err, f"{form} has no place for stacks, and says so", err)
-        rc, out, err = call("convert", "--to", form, "full", "out")
+        rc, out, err = call("trace", "convert", "--to", form, "full", "out")
         ok(rc == 0 and "stack" not in err, f"{form} without --stacks loses none", err)
-    call("anonymize", "full.fsb", "anon.fsb")
+    call("trace", "anonymize", "full.fsb", "anon.fsb")
     ok(b"stks" not in Path("anon.fsb").read_bytes(), "anonymize leaves none behind")
 
 
@@ -352,12 +352,12 @@ def large():
                                       FRAMES[3]])
         log.free(LARGE, 512)
     write("large", snapshot([segment(LARGE, hole(LARGE, 64 * M))], log))
-    call("convert", "-q", "--stacks", "all", "large", "large.fsb")
+    call("trace", "convert", "-q", "--stacks", "all", "large", "large.fsb")
     found = blocks_of("large.fsb")
     wanted = [keys(e["frames"]) for e in log.events if e["action"] == "alloc"]
     same("stacks over several blocks", Stacks(found).allocs == wanted, True)
     ok(sum(kind == b"stks" for kind, _ in found) > 1, "of which there are several")
-    rc, out, err = call("convert", "-q", "--stacks", "all", "large.fsb", "again.fsb")
+    rc, out, err = call("trace", "convert", "-q", "--stacks", "all", "large.fsb", "again.fsb")
     same("and back", Path("again.fsb").read_bytes() == Path("large.fsb").read_bytes(), True, err)
 
 
@@ -366,7 +366,7 @@ def exported():
     value = full()
     value["device_traces"][0][1]["user_metadata"] = "epoch {3}"
     write("full", value)
-    call("convert", "-q", "-p", "pytorch", "--stacks", "all", "full", "o.pickle")
+    call("trace", "convert", "-q", "-p", "pytorch", "--stacks", "all", "full", "o.pickle")
     with open("o.pickle", "rb") as f:
         out = pickle.load(f)
     log = out["device_traces"][0]
@@ -381,13 +381,13 @@ def exported():
     same("and what the program attached", [e.get("user_metadata") for e in allocs],
          ["epoch {3}", None, None, None, None])
     tags = [json.loads(line).get("tag") for line in
-            call("convert", "-q", "--to", "lines", "o.pickle", "-")[1].splitlines()[1:]]
+            call("trace", "convert", "-q", "--to", "lines", "o.pickle", "-")[1].splitlines()[1:]]
     same("so it is the same trace again", [t for t in tags if t],
          ["model.py:42 forward {epoch {3}}"] + ["model.py:42 forward"] * 3)
     deep = [{"name": f"f{i}", "filename": "a.py", "line": i + 1} for i in range(3000)]
     value = snapshot([segment(LARGE, block(LARGE, 20 * M))],
                      Log(frames=deep).segment(LARGE, 20 * M).alloc(LARGE, 20 * M))
-    call("convert", "-q", "-p", "pytorch", "--stacks", "all", write("deep", value), "o.pickle")
+    call("trace", "convert", "-q", "-p", "pytorch", "--stacks", "all", write("deep", value), "o.pickle")
     with open("o.pickle", "rb") as f:
         same("of a deep stack the innermost 1024",
              pickle.load(f)["device_traces"][0][1]["frames"], deep[:1024])
@@ -417,7 +417,7 @@ def real():
             continue
         wanted = [keys(e.get("frames") or []) for log in logs for e in log
                   if e["action"] == "alloc"]
-        call("convert", "-q", "--stacks", "all", name, "real.fsb")
+        call("trace", "convert", "-q", "--stacks", "all", name, "real.fsb")
         got = Stacks(blocks_of("real.fsb")).allocs
         ok(got[len(got) - len(wanted):] == wanted, f"every frame of {name.name}")
 

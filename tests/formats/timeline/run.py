@@ -32,7 +32,7 @@ CLASS_OF = dict(zip(NAMES, ['weights', 'optimizer', 'inputs', 'temporaries', 'ac
 
 def converted(data: object) -> tuple[list, str, int]:
     Path('in').write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
-    done = fragsim('convert', Path('in'), '-')
+    done = fragsim('trace', 'convert', Path('in'), '-')
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode(), done.returncode
 
 
@@ -115,7 +115,7 @@ def test_refused() -> None:
 
 def last_classes(path: Path) -> dict[str, float]:
     """Bytes by class after the last event, as far as two digits of MiB tell them."""
-    events = fragsim('convert', '-q', path, '-').stdout.splitlines()[1:]
+    events = fragsim('trace', 'convert', '-q', path, '-').stdout.splitlines()[1:]
     done = fragsim('explain', '-v', '--at', str(len(events) - 1), path)
     row = re.search(r'^ *held +(.*)$', done.stdout.decode(), re.M)
     units = {'bytes': 1, 'KiB': 1 << 10, 'MiB': 1 << 20}

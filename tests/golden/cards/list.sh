@@ -1,2 +1,2 @@
 # list.sh - all cards, the smallest first.
-"$FRAGSIM" cards
+"$FRAGSIM" list cards

@@ -13,10 +13,10 @@ try()
 }
 try run -p pytorch --json - small.ndjson
 try diff -p bestfit -p buddy small.ndjson
-try convert --to perfetto small.ndjson -
+try trace convert --to perfetto small.ndjson -
 try fit -p pytorch --static-room --json - "$trace"
-try tune --grid short --json - "$trace"
-"$FRAGSIM" shrink --device GTX-1650 small.ndjson - 2>&1
+try fit --settings short --json - "$trace"
+"$FRAGSIM" trace shrink --device GTX-1650 small.ndjson - 2>&1
 # the context that a trace has stays, and 0 is none
 sed '1s/}$/,"device":{"context_bytes":"1MiB"}}/' small.ndjson >own.ndjson
 for options in own.ndjson 'small.ndjson --context-bytes 0'; do

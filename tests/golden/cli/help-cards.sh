@@ -1,7 +1,7 @@
 # help-cards.sh - the options of cards, asked for in three ways.
-"$FRAGSIM" cards --help >long
-"$FRAGSIM" cards -h >short
-"$FRAGSIM" help cards >word
+"$FRAGSIM" list cards --help >long
+"$FRAGSIM" list cards -h >short
+"$FRAGSIM" help list cards >word
 cmp long short
 cmp long word
 cat long

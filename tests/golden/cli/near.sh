@@ -7,7 +7,7 @@ while IFS= read -r options; do
 	echo "exit status $status" >&2
 done <<'EOF'
 rnu a
-help Polices
+list polices
 --versoin
 --verbose run a
 run --stpes a.csv a
@@ -19,7 +19,7 @@ run -p bestfit:algn=512 a
 run -p pytorch:max_split_size=128 a
 run --alloc-conf expandable:True a
 run --alloc-conf max-split-size-mb:128 a
-gen qvk
+trace gen qvk
 run --fail-if 'peak.reservd > 3GiB' a
 run --fail-if 'fi-device.max > 3' a
 EOF

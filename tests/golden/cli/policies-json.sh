@@ -1,4 +1,4 @@
 # policies-json.sh - the same for programs.
-"$FRAGSIM" policies --json list
-"$FRAGSIM" policies --json - | cmp - list
+"$FRAGSIM" list policies --json list
+"$FRAGSIM" list policies --json - | cmp - list
 exec cat list

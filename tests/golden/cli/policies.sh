@@ -1,2 +1,2 @@
 # policies.sh - every policy with its keys.
-exec "$FRAGSIM" policies
+exec "$FRAGSIM" list policies

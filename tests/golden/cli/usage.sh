@@ -30,6 +30,6 @@ run --device 9007199254740992 a
 run --context-bytes "" a
 run --other-bytes 5KB a
 run --granularity 0 a
-policies a
-policies --json
+list policies a
+list policies --json
 EOF

@@ -11,6 +11,6 @@ EOF
 for n in 2 4; do
 	printf '{"format":"fragsim-trace","version":1}\n{"op":"alloc","id":1,"size":"%sMiB"}\n' $n >$n.ndjson
 done
-"$FRAGSIM" extrapolate -p cupy:limit=1MiB -p direct --largest --device-bytes 100MiB 2.ndjson=2 \
+"$FRAGSIM" predict -p cupy:limit=1MiB -p direct --largest --device-bytes 100MiB 2.ndjson=2 \
 	4.ndjson=4 | tail -n 4
-"$FRAGSIM" extrapolate -p cupy:limit=1MiB --at 8 2.ndjson=2 4.ndjson=4 | grep '^at 8'
+"$FRAGSIM" predict -p cupy:limit=1MiB --at 8 2.ndjson=2 4.ndjson=4 | grep '^at 8'

@@ -30,9 +30,9 @@ for version in 2.8 2.15; do
 done
 # other policies ignore the context, and a slice opens it again
 "$FRAGSIM" run -q -p bestfit --placements - polled.ndjson
-"$FRAGSIM" slice --from-step 6 polled.ndjson -
-"$FRAGSIM" convert polled.ndjson polled.fsb && "$FRAGSIM" convert -q polled.fsb polled.again.ndjson &&
-	"$FRAGSIM" info polled.again.ndjson | grep events
+"$FRAGSIM" trace slice --from-step 6 polled.ndjson -
+"$FRAGSIM" trace convert polled.ndjson polled.fsb && "$FRAGSIM" trace convert -q polled.fsb polled.again.ndjson &&
+	"$FRAGSIM" trace info polled.again.ndjson | grep events
 for line in '{"op":"end_pool","pool":1}' '{"op":"begin_pool","pool":0}' '{"op":"begin_pool"}' \
 	'{"op":"begin_pool","pool":1}
 {"op":"begin_pool","pool":1}' '{"op":"release_pool","pool":1}

@@ -409,7 +409,7 @@ def check_commands() -> None:
     ok(status == 0 and 'pending' in out, 'explain looks at its out-of-memory', out, err)
     for name in 'window', 'pytorch':
         policy = 'compact:over=bestfit' if name == 'window' else 'compact'
-        status, _, err = call('convert', '--to', 'snapshot', '-p', policy, f'{name}.ndjson',
+        status, _, err = call('trace', 'convert', '--to', 'snapshot', '-p', policy, f'{name}.ndjson',
                               'w.pickle')
         TAP.result(f'an exported snapshot says what was where: {name}',
                    replay_log(pickle.loads(Path('w.pickle').read_bytes())) if status == 0 else err)

@@ -61,7 +61,7 @@ class Tape:
     """The events as fragsim numbers them, and the truth of each block."""
     def __init__(self, fs, path, truth):
         with tempfile.NamedTemporaryFile(suffix='.ndjson') as t:
-            subprocess.run([fs, 'convert', '-q', path, t.name], check=True, capture_output=True)
+            subprocess.run([fs, 'trace', 'convert', '-q', path, t.name], check=True, capture_output=True)
             with open(t.name) as f:
                 self.events = [json.loads(l) for l in f][1:]
         allocs = sum(e['op'] == 'alloc' for e in self.events)
@@ -218,7 +218,7 @@ def failure(rep, name, m, path, truth):
 
 
 def version(rep, fs, name, path, truth):
-    doc, rc, err = fragsim(fs, 'info', '--json', '-', path)
+    doc, rc, err = fragsim(fs, 'trace', 'info', '--json', '-', path)
     if doc is None:
         rep.say('wrong', 'info', name, 'info: ' + err.strip()[-90:])
         return

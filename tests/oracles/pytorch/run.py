@@ -82,7 +82,7 @@ def check(program: str, golden: dict) -> None:
 
 
 def main(program: str) -> int:
-    listed = subprocess.run([program, 'policies'], capture_output=True, text=True, check=True)
+    listed = subprocess.run([program, 'list', 'policies'], capture_output=True, text=True, check=True)
     if '\npytorch:' not in listed.stdout:
         print('1..0 # SKIP this fragsim has no policy pytorch')
         return 0
