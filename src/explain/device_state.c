@@ -519,7 +519,7 @@ static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint3
 {
 	struct frag_sought sought = { .list = FRAG_NO_LIST };
 	struct frag_failed_request wish = {
-		.pool = ev->pool, .tried = oom->demand,
+		.bytes = ev->bytes, .pool = ev->pool, .tried = oom->demand,
 		.left = left_over(oom),
 	};
 	struct frag_block_window w;
@@ -527,7 +527,6 @@ static int oom_find_hole(struct frag_oom *oom, const struct frag_sim *sim, uint3
 
 	if (rc)
 		return rc;
-	wish.bytes = sought.bytes;
 	wish.list = sought.list;
 	if (!frag_window_find(frag_sim_heap(sim, device), &wish, &w))
 		return 0;

@@ -14,7 +14,7 @@
 
 /* The request, and its pool and list. */
 struct frag_failed_request {
-	uint64_t bytes;         /* that a block must have for it */
+	uint64_t bytes;         /* of the program */
 	uint32_t pool;
 	frag_list list;         /* of the segments where it is searched for; FRAG_NO_LIST: any */
 	uint64_t tried;         /* of the device, for a segment or pages */

@@ -442,20 +442,12 @@ def unlimited():
     same('no limit, whatever is compared with it', (found['status'], found['counts']['ooms']), ('fits', 0))
 
 
-def rounded():
-    """40.5 MiB need 48 with four steps between powers of two: the 20 beside 24 free ones are no hole."""
-    write('rounded', 120, alloc(1, 96), free(1), alloc(2, 20, 'twenty'), alloc(3, 24), alloc(5, 48, 'late'),
-          free(3), alloc(6, 40.5))
-    out = results('rounded', '-p', 'pytorch:roundup_power2_divisions=4')[1]
-    same('a hole is of the rounded size', row(out, 'blocked'), None)
-
-
 def main():
     with tempfile.TemporaryDirectory(prefix='answers-') as folder:
         os.chdir(folder)
         for part in (fails, hopeless, tight, limit, fits, cached, several_runs, several_devices,
                      settings, plain_settings, terminal, evidence, before, looked_for, long_answers,
-                     long_tables, goes_wrong, unlimited, rounded):
+                     long_tables, goes_wrong, unlimited):
             part()
         os.chdir('/')
     return TAP.finish()

@@ -85,8 +85,11 @@ def outputs(bench: Bench, policy: str, trace: str, limit: list[str]) -> list[str
                                     '--placements', str(files[2]), *limit, trace=trace)
     text = '\n'.join([f'status {status}, {error}', *(x.read_text() for x in files)])
     text = re.sub(r'\./my-(\w+)\.so', r'\1', text)
-    # a plug-in was compared with nothing yet, and no version says which settings it has
-    text = re.sub('\t*"(?:evidence|tried)":.*\n', '', text)
+    # a plug-in was compared with nothing yet, and no version says which settings it has, so that
+    # another one may be recommended
+    text = re.sub('\t*"evidence":.*\n', '', text)
+    text = re.sub(r'\t*"(?:fix|try)":\s*\{[^{}]*\}(?=,?\n)', '', text)
+    text = re.sub('\t*"tried":.*\n', '', text)
     return text.replace('by my-pytorch)', 'by PyTorch)').replace('my-', '').split('\n')
 
 
