@@ -23,11 +23,14 @@ WITH_CUDA ?= auto
 CUDA_HOME ?= /usr/local/cuda
 ## WITH_SQLITE=auto: yes or no; auto: where libsqlite3 has its header
 WITH_SQLITE ?= auto
-## SYSTEM=Linux: or Darwin, macOS
+## WITH_ISAL=auto: yes or no; auto: where libisal has its header; without it zlib unpacks gzip
+WITH_ISAL ?= auto
+## SYSTEM=Linux: or Darwin, macOS; or WASI, WebAssembly
 SYSTEM ?= $(shell uname -s)
 MACOS = $(filter Darwin,$(SYSTEM))
+WASI = $(filter WASI,$(SYSTEM))
 ## WITH_RECORDER=yes: no, as on macOS and musl: neither the recorder nor a shared library
-WITH_RECORDER ?= $(if $(MACOS),no,yes)
+WITH_RECORDER ?= $(if $(MACOS)$(WASI),no,yes)
 SHARES = $(filter-out no,$(WITH_RECORDER))
 ## CC CPPFLAGS CFLAGS LDFLAGS LDLIBS: the usual, obeyed, after our own
 CFLAGS ?= -O2 -g
@@ -56,14 +59,17 @@ FUZZFLAGS = $(call sanitize,address$(comma)undefined) -fsanitize=fuzzer-no-link 
 PICFLAGS = -fPIC -fvisibility=hidden -include scripts/exports.h
 # As dpkg-buildflags has it. Sanitizers look for themselves; _FORTIFY_SOURCE wants -O.
 FORTIFY = $(if $(findstring FORTIFY,$(CPPFLAGS)$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
-HARDENING = $(if $(SAN),,-fPIE -fstack-protector-strong -Werror=format-security \
+HARDENING = $(if $(SAN)$(WASI),,-fPIE -fstack-protector-strong -Werror=format-security \
 	$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),$(FORTIFY)))
 ALL_CPPFLAGS = $(HARDENING) -Iinclude -Isrc -I$(BUILD)/page \
 	$(if $(filter tests/%,$<),-Itests -Itests/support/cuda,-include base/banned.h) \
-	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE $(if $(SHARES),,-DFRAG_NO_RECORDER) $(if $(SQLITE),,-DFRAG_NO_SQLITE) -D_FILE_OFFSET_BITS=64 $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 -pthread -ffile-prefix-map=$(CURDIR)=. -Wdate-time $(WARNINGS) $(SANFLAGS) $(CFLAGS)
-ALL_LDFLAGS = -pthread $(if $(MACOS),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
-LIBS = -lcjson -lzstd -lz $(if $(SQLITE),-lsqlite3) -lm
+	-D_XOPEN_SOURCE=700 -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE $(if $(SHARES),,-DFRAG_NO_RECORDER) $(if $(SQLITE),,-DFRAG_NO_SQLITE) -D_FILE_OFFSET_BITS=64 \
+	$(if $(WASI),-D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID) $(CPPFLAGS)
+ALL_CFLAGS = -std=c11 $(THREADS) -ffile-prefix-map=$(CURDIR)=. -Wdate-time $(WARNINGS) $(SANFLAGS) $(CFLAGS)
+THREADS = $(if $(WASI),,-pthread)
+RELRO = $(if $(MACOS),,$(if $(WASI),-Wl$(comma)-z$(comma)stack-size=8388608,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now))
+ALL_LDFLAGS = $(THREADS) $(RELRO) $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
+LIBS = -lcjson -lzstd -lz $(if $(ISAL),-lisal) $(if $(SQLITE),-lsqlite3) $(if $(WASI),-lwasi-emulated-signal -lwasi-emulated-getpid) -lm
 ALL_LDLIBS = $(LIBS) $(LDLIBS)
 COMPILE = $(ALL_CPPFLAGS) $(ALL_CFLAGS)
 
@@ -74,10 +80,10 @@ LIBRARY = $(BUILD)/libfragsim.a
 version := $(shell sed -n 's/^.define FRAG_VERSION "\(.*\)".*/\1/p' include/fragsim/version.h)
 SHARED := $(BUILD)/libfragsim.so.$(shell sed -n 's/^.define FRAG_ABI //p' include/fragsim/version.h)
 RECORDER = $(BUILD)/libfragsim-record.so
-TORCH_RECORDER = recording.py recorder/sitecustomize.py models.py _operators.py _shards.py
+TORCH_RECORDER = recording.py _watching.py recorder/sitecustomize.py models.py _operators.py _shards.py
 SUPPORT = $(BUILD)/libsupport.a
 # What the program prints of the documents that it writes. NATIVE: one that runs on this machine.
-DOCUMENTS = baseline cards change comparison explain fit leaks message placement plan predict profile ranks result sweep sweep-run trace
+DOCUMENTS = accounts baseline cards change comparison explain fit info leaks message placement plan policies predict profile ranks result settings sweep sweep-run trace
 NATIVE ?= $(PROGRAM)
 SCHEMAS = $(DOCUMENTS:%=$(BUILD)/documents/fragsim-%.schema.json)
 DOCUMENTS_PAGE = $(BUILD)/documents/fragsim-documents.5
@@ -88,6 +94,8 @@ programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
 # The reader of SQLite databases and the writer need its library; without it they say so.
 SQLITE := $(if $(filter yes,$(WITH_SQLITE)),yes,$(if $(filter-out no,$(WITH_SQLITE)),$(shell \
 	$(CC) $(CPPFLAGS) -include sqlite3.h -E -x c /dev/null >/dev/null 2>&1 && echo yes)))
+ISAL := $(if $(filter yes,$(WITH_ISAL)),yes,$(if $(filter-out no,$(WITH_ISAL)),$(shell \
+	$(CC) $(CPPFLAGS) -include isa-l/igzip_lib.h -E -x c /dev/null >/dev/null 2>&1 && echo yes)))
 # The library has no_cuda.c; before it the program links cuda.c, if there is CUDA.
 CUDA_OBJECTS := $(if $(filter-out no,$(WITH_CUDA)),$(if $(wildcard \
 	$(CUDA_HOME)/include/cuda_runtime_api.h),$(BUILD)/src/device/cuda.o,$(if $(filter \
@@ -107,8 +115,8 @@ TEST_PROGRAMS := $(C_TESTS) $(REPLAYS)
 
 # Rules -----------------------------------------------------------------------
 ## Targets
-.PHONY: all quickstart check check-all lists check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept bench bench-tables \
-	fuzz install coverage analyse uninstall dist deb wheel wheels sdist site clean help install-packages FORCE
+.PHONY: all quickstart check check-all lists check-san check-gpu check-page check-slurm check-wheel tests-index golden-accept floor floor-accept bench bench-tables \
+	fuzz next-release install coverage analyse uninstall dist deb wheel wheels sdist site table wasm check-wasm clean help install-packages FORCE
 ## all: build the program and the libraries (what plain `make` does)
 all: $(PROGRAM) $(LIBRARY) $(if $(SHARES),$(SHARED) $(RECORDER)) $(TORCH_RECORDER:%=$(BUILD)/python/%) $(SCHEMAS) $(DOCUMENTS_PAGE) ; @:
 $(PROGRAM): $(CMD_OBJECTS) $(CUDA_OBJECTS) $(LIBRARY)
@@ -118,8 +126,10 @@ $(TEST_PROGRAMS): %: %.o $(SUPPORT) $(LIBRARY)
 $(REPLAYS): $(BUILD)/tests/fuzz/replay.o
 $(PROGRAM) $(STANDIN) $(BUILD)/bench $(TEST_PROGRAMS):
 	$(call say,LD)
-	$(Q)$(CC) $(if $(SAN),,-pie) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(if $(filter \
+	$(Q)$(CC) $(if $(SAN)$(WASI),,-pie) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(if $(filter \
 		$@,$(TEST_PROGRAMS)),-lcmocka) $(if $(filter $(CUDA_OBJECTS),$^),$(CUDA_LIBS)) $(ALL_LDLIBS)
+# It counts requests where they are rounded.
+$(BUILD)/tests/property/looks: private override LDFLAGS += -Wl,--wrap=frag_pytorch_round
 $(BUILD)/src/device/cuda.o: override CPPFLAGS += -isystem $(CUDA_HOME)/include
 $(LIBRARY): $(LIB_OBJECTS)
 $(SUPPORT): $(SUPPORT_OBJECTS)
@@ -133,8 +143,9 @@ $(SHARED): scripts/exports.map $(PIC_LIB) $(BUILD)/objects
 # It goes into programs that know no sanitizer.
 $(RECORDER) $(RECORD_OBJECTS): private override SAN =
 # fopencookie()
-stream_objects := $(addsuffix /src/base/array_grow.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz)
+stream_objects := $(addsuffix /src/base/platform.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz)
 $(RECORD_OBJECTS) $(stream_objects): private override CPPFLAGS += -D_GNU_SOURCE
+$(if $(ISAL),$(addsuffix /src/input/inflate.o,$(BUILD) $(BUILD)/pic $(BUILD)/fuzz)): private override CPPFLAGS += -DFRAG_ISAL
 $(RECORDER): scripts/record.map $(RECORD_OBJECTS) $(BUILD)/objects
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,--version-script=$< -Wl,-z,defs -o $@ $(RECORD_OBJECTS) -ldl $(LDLIBS)
@@ -152,7 +163,7 @@ $(DOCUMENTS_PAGE): man/fragsim-documents.5.in $(PROGRAM)
 	$(call say,GEN)
 	$(Q)mkdir -p $(@D) && { cat $< && $(NATIVE) help --members; } >$@
 # The parts of a report's page, as arrays of characters.
-PAGE_SCRIPTS = $(addprefix src/answers/page/,facts.js pictures.js page.js)
+PAGE_SCRIPTS = $(addprefix src/answers/page/,facts.js history.js pictures.js blocks.js state.js viewer.js answers.js page.js)
 PAGE_FILES = $(addprefix src/answers/page/page.,html css) $(PAGE_SCRIPTS)
 $(BUILD)/page/page_files.inc: $(PAGE_FILES)
 	$(call say,GEN)
@@ -190,19 +201,20 @@ no_compiler = $(if $(shell command -v $(firstword $(1)) 2>/dev/null),,$(call com
 clang_rt = libclang-rt-$(or $(shell $(1) -dumpversion 2>/dev/null | cut -d. -f1),14)-dev
 no_header = $(shell $(CC) $(CPPFLAGS) -include $(2) -E -x c /dev/null >/dev/null 2>&1 || echo $(1))
 BUILD_PACKAGES = $(call no_compiler,$(CC)) libc6-dev zlib1g-dev libzstd-dev libcjson-dev \
-	$(if $(filter no,$(WITH_SQLITE)),,libsqlite3-dev)
+	$(if $(filter no,$(WITH_SQLITE)),,libsqlite3-dev) $(if $(filter no,$(WITH_ISAL)),,$(if $(filter x86_64 aarch64,$(shell uname -m)),libisal-dev))
 TEST_PACKAGES = perl libcmocka-dev pkg-config python3 python3-jsonschema python3-pytest python3-yaml \
-	mandoc gzip zstd \
+	mandoc gzip zstd $(if $(ALL),valgrind) \
 	$(if $(SAN),$(if $(filter clang%,$(call compiler,$(CC))),$(call clang_rt,$(CC))))
 FUZZ_PACKAGES = $(call no_compiler,$(FUZZ_CC)) $(call clang_rt,$(FUZZ_CC))
 WANTED = $(BUILD_PACKAGES) $(if $(filter check%,$(MAKECMDGOALS)),$(TEST_PACKAGES)) \
 	$(if $(filter fuzz,$(MAKECMDGOALS)),$(FUZZ_PACKAGES)) \
-	$(if $(filter %wheel,$(MAKECMDGOALS)),binutils dpkg-dev python3-pip python3-venv python3-yaml tcl)
+	$(if $(filter %wheel %wasm,$(MAKECMDGOALS)),binutils dpkg-dev python3-pip python3-venv python3-yaml tcl)
 MISSING = $(strip $(if $(call no_compiler,$(CC)), \
 	$(shell scripts/install-packages.sh -n $(BUILD_PACKAGES)), \
 	$(call no_header,libc6-dev,stdio.h) $(call no_header,zlib1g-dev,zlib.h) \
 	$(call no_header,libzstd-dev,zstd.h) $(call no_header,libcjson-dev,cjson/cJSON.h) \
-	$(if $(filter yes,$(WITH_SQLITE)),$(call no_header,libsqlite3-dev,sqlite3.h))))
+	$(if $(filter yes,$(WITH_SQLITE)),$(call no_header,libsqlite3-dev,sqlite3.h)) \
+	$(if $(filter yes,$(WITH_ISAL)),$(call no_header,libisal-dev,isa-l/igzip_lib.h))))
 ## install-packages: install the Debian packages that the build lacks
 install-packages:
 	@scripts/install-packages.sh $(WANTED)
@@ -257,6 +269,9 @@ tests-index: ; @scripts/tests-index.py
 ## check-gpu: the tests that need a GPU (they skip, and say so, without one)
 check-gpu: all ; @$(TEST_ENV) prove -v --exec '' $(call sources,tests/oracles/gpu/*.sh)
 
+## next-release: the newest wheel of torch as the oracle: 300 random cases, and new names (NEXT="--index URL --pre": nightly builds)
+next-release: $(PROGRAM) ; @$(python) scripts/oracles/pytorch/next_release.py $(NEXT)
+
 ## check-slurm: a sweep on a Slurm that is started for it (skipped without slurm-wlm and munge)
 check-slurm: all ; @$(TEST_ENV) $(python) tests/commands/sweep/slurm.py $(PROGRAM)
 
@@ -268,6 +283,10 @@ check-wheel: wheel ; @$(TEST_ENV) $(python) tests/crossing/python/wheel.py $(BUI
 
 ## golden-accept: make what the program prints now the expected output
 golden-accept: all ; @$(TEST_ENV) ACCEPT=1 tests/golden/run.sh $(golden_areas)
+
+## floor: instructions and memory an event of ten works, beside their limits (check-all has it)
+## floor-accept: make what they take now the limits; the commit says why
+floor floor-accept: all ; @$(TEST_ENV) ACCEPT=$(if $(filter %-accept,$@),1) $(python) tests/crossing/floor/run.py $(PROGRAM)
 
 ## bench: measure speed, on recorded TRACES="files folders" too; prints tables and JSON
 ## bench-tables: the same, and write the tables of doc/performance.md anew
@@ -298,7 +317,7 @@ INSTALLED = $(PROGRAM):$(bindir)/fragsim $(LIBRARY):$(libdir)/libfragsim.a \
 	$(foreach f,$(TORCH_RECORDER),python/fragsim/$f:$(datadir)/python/$f) \
 	$(call into,tests/examples/*.c,$(datadir)/examples) $(call into,traces/*.*,$(datadir)/traces)
 place = @DESTDIR="$(2)" prefix="$(prefix)" libdir="$(libdir)" includedir="$(includedir)" \
-	version="$(version)" sqlite="$(if $(SQLITE), sqlite3)" scripts/install.sh $(1) $(INSTALLED)
+	version="$(version)" sqlite="$(if $(SQLITE), sqlite3)" isal="$(if $(ISAL), libisal)" scripts/install.sh $(1) $(INSTALLED)
 
 ## install: program, libraries, headers, man pages, completions, schemas, traces, examples
 install: all ; $(call place,install,$(DESTDIR))
@@ -314,18 +333,20 @@ deb: ; @scripts/build-deb.sh $(BUILD)/deb
 
 # What builds packages is fetched by checksum.
 wheel-tools: scripts/wheel-tools.txt | install-packages
-	$(Q)cmp -s $< $(BUILD)/wheel/tools/$(<F) || { rm -rf $(BUILD)/wheel/tools && $(python) -m pip --disable-pip-version-check \
+	$(Q)cmp -s $< $(BUILD)/wheel/tools/$(<F) || { echo "  PIP    the tools of $<, by checksum"; rm -rf $(BUILD)/wheel/tools && $(python) -m pip --disable-pip-version-check \
 		install -q --root-user-action ignore --require-hashes --only-binary :all: --target $(BUILD)/wheel/tools -r $< \
 		&& cp $< $(BUILD)/wheel/tools; }
 
+wheel_env = TAG="$(TAG)" SOURCES="$(call full_path,$(BUILD))/wheel/sources" \
+	$(if $(filter command,$(origin WITH_CUDA)),WITH_CUDA="$(WITH_CUDA)") CUDA_HOME="$(CUDA_HOME)" \
+	WHEEL_BUILD="$(call full_path,$(BUILD))/wheel" PYTHONPATH="$(call full_path,$(BUILD))/wheel/tools"
 # The backend that pip fetches calls this Makefile with a compiler of its own (scripts/wheel_hook.py).
 ## wheel: a Python wheel with the program, in build/wheel; TAG=musllinux_1_2_aarch64: for other systems
 wheel: wheel-tools | install-packages
 	$(call say,WHEEL)
 	$(Q)scripts/wheel-sources.sh $(BUILD)/wheel/sources
-	$(Q)TAG="$(TAG)" SOURCES="$(call full_path,$(BUILD))/wheel/sources" $(if $(filter command,$(origin WITH_CUDA)),WITH_CUDA="$(WITH_CUDA)") \
-		CUDA_HOME="$(CUDA_HOME)" WHEEL_BUILD="$(call full_path,$(BUILD))/wheel" \
-		PYTHONPATH="$(call full_path,$(BUILD))/wheel/tools" $(python) -m pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel .
+	$(Q)$(wheel_env) $(python) -m pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation \
+		-w $(BUILD)/wheel . && ls $(BUILD)/wheel/fragsim-*.whl
 
 WHEELS = $(foreach x,manylinux_2_28 musllinux_1_2,$x_x86_64 $x_aarch64) macosx_11_0_arm64 macosx_11_0_x86_64
 ## wheels: those of all systems
@@ -343,6 +364,18 @@ site: all
 	$(Q)test -d $(BUILD)/site/tools || $(python) -m pip --disable-pip-version-check install -q --root-user-action ignore --target $(BUILD)/site/tools mkdocs-material
 	$(Q)$(python) doc/site/assemble.py $(PROGRAM) $(BUILD)/site
 	$(Q)NO_MKDOCS_2_WARNING=1 PYTHONPATH="$(BUILD)/site/tools" $(python) -m mkdocs build --strict -q -f $(BUILD)/site/mkdocs.yml
+
+## table: simulate every trace of traces/ under every setting, and write doc/site/table.md and table.csv
+table: $(PROGRAM) ; $(Q)$(python) scripts/table.py $(PROGRAM)
+
+## wasm: fragsim for browsers, build/wasm/fragsim.html, one file; by zig, as the wheels
+wasm: wheel-tools | install-packages
+	$(call say,WASM)
+	$(Q)scripts/wheel-sources.sh $(BUILD)/wheel/sources
+	$(Q)PYTHONPATH="$(call full_path,$(BUILD))/wheel/tools:$(CURDIR)/scripts" $(python) scripts/wasm/build.py $(BUILD)/wheel/sources $(BUILD)/wasm
+
+## check-wasm: its command lines beside the program's, and its page in a headless chromium
+check-wasm: all wasm ; @$(TEST_ENV) $(python) tests/crossing/wasm/run.py $(PROGRAM)
 
 ## clean: remove the build folder
 clean: ; $(Q)rm -rf $(BUILD)

@@ -4,8 +4,9 @@
     python_types.py [FOLDER] > python/fragsim/_types.pyi
 
 FOLDER (build/documents) has the schemas. `ACCEPT=1 tests/crossing/schema/run.py` writes the file too.
-A class for each object; two objects with equal members have one. A member whose name is none of
-Python, or a method of dict, is reached by its key alone and is a comment here.
+A class for each object; two objects with equal members have one, and two that share many have one of
+those. A member whose name is none of Python, or a method of dict, is reached by its key alone and is a
+comment here.
 """
 import json
 import keyword
@@ -21,6 +22,7 @@ from ._documents import Document, Record, Run, Scope
 '''
 NAMES = {'integer': 'int', 'number': 'float', 'boolean': 'bool', 'string': 'str', 'null': 'None',
          'object': 'Record'}
+WIDE = 16       # members that are not written twice
 # Objects to which _documents.py adds methods, and its classes for them.
 WITH_METHODS = {'Scope': 'Scope', 'ResultRuns': 'Run'}
 
@@ -41,7 +43,30 @@ class Types:
     def __init__(self, documents: Iterable[str]) -> None:
         self.names = {*map(name_of, documents), *WITH_METHODS.values()}
         self.of: dict[tuple[str, ...], str] = {}
-        self.text: list[str] = [HEAD]
+        self.classes: list[tuple[str, str, tuple[str, ...]]] = []      # name, base, members of its own
+
+    def add(self, name: str, base: str, lines: tuple[str, ...]) -> None:
+        """A class; what it shares with one that is there becomes a class before that."""
+        shared = {}
+        for i, (other, _, members) in enumerate(self.classes):
+            common = tuple(x for x in members if x in lines)
+            if len(common) >= WIDE and len(common) > len(shared.get('common', ())):
+                shared = {'i': i, 'other': other, 'common': common}
+        if shared and base == 'Record':
+            i, other, common = shared.values()
+            own = self.classes[i]
+            base = other
+            if common != own[2]:
+                base = f'{other}Common'
+                self.names.add(base)
+                self.classes[i] = (other, base, tuple(x for x in own[2] if x not in common))
+                self.classes.insert(i, (base, own[1], common))
+            lines = tuple(x for x in lines if x not in common)
+        self.classes.append((name, base, lines))
+
+    def text(self) -> str:
+        return HEAD + ''.join(f'\nclass {name}({base}):\n' + '\n'.join(lines or ('    ...',)) + '\n'
+                              for name, base, lines in self.classes)
 
     def object(self, body: dict, key: str, parent: str, base: str = 'Record') -> str:
         """The class of an object: named after its member, or where another has that name after its place."""
@@ -62,7 +87,7 @@ class Types:
             shown = name
         self.names.add(name)
         self.of[lines] = shown
-        self.text.append(f'\nclass {name}({base}):\n' + '\n'.join(lines) + '\n')
+        self.add(name, base, lines)
         return shown
 
     def annotation(self, body: dict, key: str, parent: str) -> str:
@@ -92,11 +117,12 @@ def types(folder: Path) -> str:
     schemas = {path.name.removeprefix('fragsim-').removesuffix('.schema.json'): json.loads(path.read_text('utf-8'))
                for path in sorted(folder.glob('*.schema.json'))}
     made = Types(schemas)
-    for document, schema in schemas.items():
+    # a result first: others have parts of it
+    for document, schema in sorted(schemas.items(), key=lambda x: (x[0] != 'result', x[0])):
         for name, body in schema.get('$defs', {}).items():
             made.object(body, name, name_of(document))
         made.object(schema, document, '', 'Document')
-    return ''.join(made.text)
+    return made.text()
 
 
 if __name__ == '__main__':

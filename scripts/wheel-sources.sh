@@ -32,7 +32,17 @@ here=$PWD
 cd "$place"
 export APT_CONFIG="$place/settings"
 apt-get -q -q update
-apt-get -q -q source cjson sqlite3 zlib libzstd >/dev/null
+# the newest version that the mirror has: a list may name one whose files have not come there yet
+for name in cjson sqlite3 zlib libzstd; do
+	for version in $(apt-cache showsrc --only-source "$name" | sed -n 's/^Version: //p' |
+		sort -rV); do
+		if apt-get -q -q source "$name=$version" >/dev/null 2>"$place/said"; then
+			continue 2
+		fi
+	done
+	cat "$place/said" >&2
+	exit 1
+done
 # the one file that SQLite is compiled from
 cd "$place"/sqlite3-*/
 ./configure --quiet --disable-tcl >/dev/null

@@ -73,7 +73,6 @@ struct frag_driver_model;       /* what calls of a driver take, as it was measur
  */
 struct frag_device_ops {
 	const char *name;
-	const char *summary;
 	size_t state_size;      /* the core allocates and frees it, zeroed */
 	bool plain;             /* a copy of struct frag_device is a second device in the same
 				 * state */
@@ -144,8 +143,8 @@ void frag_device_close(struct frag_device *dev);
 
 /*
  * Something was decided that would have been the same for totals in [min_capacity, end_capacity)
- * only: a grant says min_capacity, a refusal end_capacity. UINT64_MAX in both places: no bound. An
- * unlimited device counts as one with a total above all others.
+ * only: a grant says min_capacity, else 0; a refusal end_capacity, else UINT64_MAX. An unlimited device
+ * counts as one with a total above all others.
  */
 static inline void frag_device_narrow(struct frag_device *dev, uint64_t min_capacity,
 				      uint64_t end_capacity)

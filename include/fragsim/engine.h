@@ -155,7 +155,10 @@ const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim);
 /* Returns the descriptions of its devices, by ordinal. */
 const struct frag_devices *frag_sim_devices(const struct frag_sim *sim);
 
-/* One result a device, in order of ordinal; the simulation owns them. */
+/*
+ * One result a device, in order of ordinal; the simulation owns them. Each call computes them again,
+ * until the run is retired: those of an earlier call are then the later one's.
+ */
 const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupted,
 					   uint32_t *count);
 
@@ -173,12 +176,8 @@ void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_
 const struct frag_heap *frag_sim_heap(const struct frag_sim *sim, uint32_t device);
 frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot);
 
-/*
- * Finds the list that the policy searches for a request of a device: by its hook `seek`, or by
- * the default.
- */
-int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *request,
-		  struct frag_sought *out);
+/* The list that the policy searches for a request of a device: by its hook `seek`, or the default. */
+struct frag_sought frag_sim_seek(const struct frag_sim *sim, const struct frag_event *request);
 
 /* A block that the program holds: allocated, or freed and pending. */
 struct frag_live {
@@ -198,13 +197,10 @@ frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t
 /* Releases it with its results, retired or not. NULL is fine. */
 void frag_sim_del(struct frag_sim *sim);
 
-/* How a trace is read for several simulations. stop and progress are the caller's thread's. */
+/* How a trace is read for several simulations. */
 struct frag_worker_options {
 	uint32_t threads;       /* 0: as many as processors; never more than have work */
-	bool (*stop)(void *ctx);        /* optional: asked between batches */
-	/* optional: what has been simulated; the simulations go on meanwhile */
-	void (*progress)(void *ctx, const struct frag_trace_info *info);
-	void *ctx;
+	struct frag_read_job read;      /* in the caller's thread; the simulations go on meanwhile */
 	/* optional; borrowed: every event goes onto it too, so a stream is read on as well */
 	struct frag_tape_writer *tape;
 };

@@ -88,7 +88,7 @@ struct frag_totals {
 	uint32_t step_peak_segments;
 	uint64_t step_peak_reserved, step_peak_used;                            /* bytes */
 	uint64_t splits, merges, retries, segment_allocs, segment_frees;
-	uint64_t tried;         /* bytes that the device refused last */
+	uint64_t tried;         /* bytes that an OOM reports: refused last, or noted since */
 };
 
 enum frag_call_kind {
@@ -199,8 +199,8 @@ struct frag_list_view frag_heap_look_list(const struct frag_heap *h, frag_list l
 /* What the device calls the segment of b, which must be a block. */
 frag_addr frag_heap_address(const struct frag_heap *h, frag_block b);
 
-/* The free list for (pool, which), which the first call creates. -FRAG_ENOMEM */
-int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
+/* The free list for (pool, which), once a verb has made it; FRAG_NO_LIST before. */
+frag_list frag_heap_find_list(const struct frag_heap *h, uint32_t pool, uint32_t which);
 
 /* Where a free block is, and its key (0 without keys). Else FRAG_NO_LIST, and 0. */
 frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b);
@@ -246,7 +246,10 @@ frag_block frag_heap_find_smaller(const struct frag_heap *h, frag_list list, uin
 /* Of the list's ranges, by address: the first unmapped block after b, or of all. */
 frag_block frag_heap_find_unmapped(const struct frag_heap *h, frag_list list, frag_block b);
 
-/* The i-th segment without live blocks that is neither a range nor kept, in no order; FRAG_NO_SEGMENT after the last. */
+/*
+ * The i-th segment without live blocks that is neither a range nor kept, in no order;
+ * FRAG_NO_SEGMENT after the last.
+ */
 frag_segment frag_heap_find_idle(const struct frag_heap *h, uint32_t i);
 
 /*
@@ -258,11 +261,15 @@ frag_block frag_heap_find_ready(const struct frag_heap *h);
 /* Is b still the pending block of this owner? */
 bool frag_heap_is_pending(const struct frag_heap *h, frag_block b, uint32_t owner);
 
+/* A verb: the free list for (pool, which), which the first call creates. -FRAG_ENOMEM */
+int frag_heap_list(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out);
+
 /*
  * Verbs for decisions that depend on the device's capacity: they narrow the capacities for which
  * the run is valid (frag_heap_capacity_range()). reaches compares the capacity with a number of
- * bytes, and leaves all capacities on the same side of it. pin leaves the exact one alone. A policy
- * calls one of them before each such decision, and may then use frag_heap_capacity() in sums.
+ * bytes, and leaves all capacities on the same side of it. pin leaves the exact one alone; of an
+ * unlimited device none, with the end 1. A policy calls one of them before each such decision, and may
+ * then use frag_heap_capacity() in sums.
  */
 bool frag_heap_capacity_reaches(struct frag_heap *h, uint64_t bytes);
 void frag_heap_pin_capacity(struct frag_heap *h);
@@ -272,7 +279,7 @@ void frag_heap_pin_capacity(struct frag_heap *h);
 int frag_heap_grow(struct frag_heap *h, frag_list list, uint64_t bytes, frag_block *out);
 int frag_heap_keep(struct frag_heap *h, frag_block whole);      /* never release it */
 int frag_heap_release(struct frag_heap *h, frag_block whole);   /* segment -> device */
-/* Idle segments, and whole free pages of ranges, in the order of equals that the policy chose. */
+/* Releases idle segments, and whole free pages of ranges, in the order of equal blocks. */
 int frag_heap_release_idle(struct frag_heap *h);
 
 /*
@@ -286,7 +293,7 @@ typedef bool frag_rank_fn(const struct frag_heap *h, frag_block b, void *ctx,
 int frag_heap_release_unused(struct frag_heap *h, frag_rank_fn *rank, void *ctx);
 
 void frag_heap_count_retry(struct frag_heap *h);        /* counts a second try */
-void frag_heap_tried(struct frag_heap *h, uint64_t bytes);      /* the size that an OOM reports */
+void frag_heap_note_tried(struct frag_heap *h, uint64_t bytes); /* that an OOM is to report */
 void frag_heap_limit(struct frag_heap *h, double fraction);     /* of the device's total */
 
 /*

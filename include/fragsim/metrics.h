@@ -172,12 +172,11 @@ struct frag_oom {
 	uint64_t step;
 	char    *id;            /* as JSON: 7 or "text"; NULL: none */
 	uint64_t size;          /* requested bytes */
-	uint64_t tried;         /* bytes that the device refused last */
+	uint64_t tried;         /* bytes that the device refused last, or a limit of the policy */
 	bool     fragmentation; /* enough bytes were free; else: too little memory */
 	/* the sizes that would satisfy the request: bytes of a block in the list that the policy
-	 * searches, the largest block there, and the last size requested from the device, for
-	 * pages or a segment */
-	uint64_t need, largest, demand;
+	 * searches, and the last size requested from the device, for pages or a segment */
+	uint64_t need, demand;
 	uint64_t used, limit;   /* bytes of the device then, and what set_fraction allows, or the
 				 * policy itself; UINT64_MAX: no limit */
 	const char *limit_key;  /* the key of the policy that sets it; NULL: a fraction does */
@@ -200,7 +199,7 @@ static inline uint64_t frag_oom_piece(const struct frag_oom *oom)
 	const struct frag_metrics *m = &oom->metrics;
 	const uint64_t whole = (m->device_free > 0 ? (uint64_t)m->device_free : 0) + m->releasable;
 
-	return oom->largest > whole ? oom->largest : whole;
+	return m->largest_free > whole ? m->largest_free : whole;
 }
 
 struct frag_mark {

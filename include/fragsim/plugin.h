@@ -23,7 +23,7 @@
 #include "fragsim/policy.h"
 
 /* The number changes whenever plug-ins must be compiled again. */
-#define FRAG_PLUGIN_VERSION 5
+#define FRAG_PLUGIN_VERSION 6
 #define FRAG_PLUGIN_MAGIC "fragsim plug-in"     /* 16 bytes with its NUL */
 
 /*
@@ -53,6 +53,8 @@
 	X(int, heap_list,                                                                   \
 	  (struct frag_heap *h, uint32_t pool, uint32_t which, frag_list *out),             \
 	  (h, pool, which, out))                                                            \
+	X(frag_list, heap_find_list,                                                        \
+	  (const struct frag_heap *h, uint32_t pool, uint32_t which), (h, pool, which))     \
 	X(frag_list, heap_list_of, (const struct frag_heap *h, frag_block b), (h, b))       \
 	X(uint64_t, heap_key, (const struct frag_heap *h, frag_block b), (h, b))            \
 	X(frag_block, heap_find,                                                            \
@@ -117,7 +119,7 @@
 	  (struct frag_heap *h, frag_block b, uint64_t offset, uint64_t bytes,              \
 	   frag_block *out), (h, b, offset, bytes, out))                                    \
 	V(heap_count_retry, (struct frag_heap *h), (h))                                     \
-	V(heap_tried, (struct frag_heap *h, uint64_t bytes), (h, bytes))                    \
+	V(heap_note_tried, (struct frag_heap *h, uint64_t bytes), (h, bytes))                    \
 	V(heap_limit, (struct frag_heap *h, double fraction), (h, fraction))                \
 	V(heap_set_list_user, (struct frag_heap *h, frag_list list, uint64_t user),         \
 	  (h, list, user))                                                                  \
@@ -169,7 +171,7 @@ struct frag_plugin {
 #define FRAG_PLUGIN_V(name, params, args)                                                   \
 	FRAG_PLUGIN_HIDDEN void frag_##name params { frag_host->name args; }
 
-/* The indexes are in const tables, so a plug-in names them and the program puts its own. */
+/* The end of a plug-in's file: its calls go through frag_host, which the program sets. */
 #define FRAG_PLUGIN(table)                                                                  \
 	static const struct frag_host_ops *frag_host;                                       \
 	FRAG_HOST_CALLS(FRAG_PLUGIN_X, FRAG_PLUGIN_V)                                       \

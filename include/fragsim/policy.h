@@ -134,7 +134,7 @@ struct frag_planned {
 
 /* Where a request is searched for. */
 struct frag_sought {
-	frag_list list;         /* of free blocks; FRAG_NO_LIST: there is none for it yet */
+	frag_list list;         /* of free blocks; FRAG_NO_LIST: none alone, or none so far */
 	uint64_t  bytes;        /* that a block must have for the request */
 };
 
@@ -159,7 +159,7 @@ enum frag_releases {
 
 struct frag_policy {
 	const struct frag_policy_ops *ops;
-	struct frag_heap *heap;         /* borrowed; questions and verbs only */
+	struct frag_heap *heap;         /* borrowed; queries and verbs only */
 	/* ops->state_size zeroed bytes: hints. Plain: whoever copies a run copies them byte by
 	 * byte, so they hold no pointer, to themselves or to anything that the policy owns */
 	void *state;
@@ -232,24 +232,29 @@ struct frag_policy_ops {
 	 * (EMPTY_CACHE, under RELEASES_ALWAYS), caps the device (SET_FRACTION), and does nothing
 	 * (the others) */
 	int (*notice)(struct frag_policy *p, const struct frag_notice *n, bool *handled);
-	/* optional: the allocator's own statistics */
-	const struct frag_memory_stats *(*stats)(const struct frag_policy *p);
+	/* optional: the allocator's own statistics; false: under these parameters it has none */
+	bool (*stats)(const struct frag_policy *p, struct frag_memory_stats *out);
+	/* optional: how a policy that follows a plan came along with it */
+	struct frag_planned (*planned)(const struct frag_policy *p);
+	/* it moves live blocks: results say how often. Never a plug-in, which has no such verb */
+	bool moves;
 	/* optional: how many bytes the policy may reserve by a fraction of the total that it keeps
 	 * itself, or by its own key limit_key; UINT64_MAX: no limit. For reports; it decides
 	 * nothing */
 	uint64_t (*limit)(const struct frag_policy *p);
 	const char *limit_key;          /* NULL: it is a fraction */
 	/*
-	 * optional: the device's total was `was`, under which the run so far is the same.
+	 * optional, a verb: the device's total was `was`, under which the run so far is the same.
 	 * Returns the new length of an expandable segment with pages of `page`, that has `bytes`
 	 * and is mapped up to `end`; at least `end`. Default: lengths are unchanged. Not called
 	 * for plug-ins.
 	 */
-	uint64_t (*range_bytes)(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+	uint64_t (*range_bytes)(struct frag_policy *p, uint64_t page, uint64_t bytes,
 				uint64_t end, uint64_t was);
-	/* optional: the list that is searched for a request; default: all of its pool, with its
-	 * own size. 0, or -FRAG_ENOMEM. For reports; it decides nothing, and changes nothing */
-	int (*seek)(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out);
+	/* optional: the list that is searched for a request, as frag_heap_find_list() knows it;
+	 * default: all of its pool, with its own size. For reports; it decides nothing, and
+	 * changes nothing */
+	struct frag_sought (*seek)(const struct frag_policy *p, const struct frag_request *rq);
 	/*
 	 * optional: bytes of the smallest block that a request of `bytes` can get under these
 	 * parameters, on a device of this granularity; default: `bytes`. For lower bounds of what a

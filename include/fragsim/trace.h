@@ -343,6 +343,8 @@ struct frag_trace_info {
 	uint64_t oom_step, oom_bytes;   /* at the end, under FRAG_ENDS_OOM: the failed request */
 	struct frag_log_check log;      /* of a snapshot */
 	struct frag_memory_growth growth;
+	uint64_t kept_outputs;  /* bytes that a recorded model's peak rises by if its training loop
+				 * keeps the outputs; 0: none, or unknown */
 };
 
 /*
@@ -439,20 +441,41 @@ void frag_trace_close(struct frag_trace *trace);
  */
 struct frag_tape;
 
-/* While it is read. */
-struct frag_tape_options {
-	bool (*stop)(void *ctx);        /* optional: asked before each batch */
-	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
+/* How a trace is read to its end. All zero: it is never stopped. */
+struct frag_read_job {
+	bool (*stop)(void *ctx);        /* optional: asked between batches; true: -FRAG_EINTERRUPTED */
+	/* optional: what of the trace has been read, or simulated, so far */
+	void (*progress)(void *ctx, const struct frag_trace_info *info);
 	void *ctx;
 };
 
+/* Asked between batches. */
+static inline bool frag_read_is_stopped(const struct frag_read_job *job)
+{
+	return job->stop && job->stop(job->ctx);
+}
+
+/* 0, or -FRAG_EINTERRUPTED where the job is stopped. */
+static inline int frag_read_check(const struct frag_read_job *job, struct frag_error *err)
+{
+	return frag_read_is_stopped(job) ? frag_fail(err, FRAG_EINTERRUPTED, "interrupted") : 0;
+}
+
+/* Shows how far it is, where the caller wants to know. */
+static inline void frag_read_show(const struct frag_read_job *job,
+				  const struct frag_trace_info *info)
+{
+	if (job->progress)
+		job->progress(job->ctx, info);
+}
+
 /*
  * Reads the trace to its end. It is borrowed and must outlive the tape, which asks it for
- * stacks and for the segments that it begins with. options may be NULL. What reading the
+ * stacks and for the segments that it begins with. job may be NULL. What reading the
  * trace returns, -FRAG_EINTERRUPTED, -FRAG_ENOMEM.
  */
 int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
-		  const struct frag_tape_options *options, struct frag_error *err);
+		  const struct frag_read_job *job, struct frag_error *err);
 /*
  * The same batch by batch, for callers that also feed the events to other consumers: each is
  * written before the next one is read. A tape that would take more than `max` bytes is given up

@@ -9,17 +9,19 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, cast
 
 from ._documents import Document, Record, Results, Run, read
-from ._program import ConditionError, FragsimError, call
+from ._program import ConditionError, Done, FragsimError, call
 from ._program import folder as temporary
-from ._traces import Source, Trace, given
+from ._progress import Progress, Step
+from ._traces import Source, Trace, as_file, given
 
 if TYPE_CHECKING:
-    from ._types import Comparison, Explain, Fit, Leaks, Message, Predict, Ranks, Result
+    from ._types import (Cards, Comparison, Explain, Fit, Info, Leaks, Message, Placement, Policies, Predict, Ranks,
+                         Result, Settings)
 
-Option = Union[str, int, float, bool, None, "os.PathLike[str]", Sequence[Any]]
+Option = Union[str, int, float, bool, None, "os.PathLike[str]", Sequence[Any], Step]
 OUT_OF_MEMORY = 3
 SIZE = re.compile(r"\d+(\.\d*)?\s*([kKMGTPE]i?)?B?")
 
@@ -54,12 +56,20 @@ def on_device(device: str | int | None, context: str | int | None) -> dict[str, 
             "context_bytes": _bytes(context)}
 
 
-def _without_timeout(options: Mapping[str, Option]) -> tuple[dict[str, Option], float | None]:
-    """The options of the program, and the seconds that it has. Raises FragsimError (2)."""
+class Own(NamedTuple):
+    """What a function takes for itself: the seconds that the program has, and who is told how far it is."""
+    timeout: float | None
+    progress: Progress
+
+
+def _without_own(options: Mapping[str, Option]) -> tuple[dict[str, Option], Own]:
+    """The options of the program, and the function's own. Raises FragsimError (2)."""
     rest = dict(options)
-    given = rest.pop("timeout", None)
+    given, progress = rest.pop("timeout", None), rest.pop("progress", None)
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise FragsimError(f"progress={progress!r}: neither True nor a function of done, total and what", 2)
     if given is None:
-        return rest, None
+        return rest, Own(None, progress)
     try:
         seconds = float(given)      # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -67,7 +77,7 @@ def _without_timeout(options: Mapping[str, Option]) -> tuple[dict[str, Option], 
     if not 0 < seconds <= threading.TIMEOUT_MAX:
         raise FragsimError(f"timeout={given!r}: not a number of seconds above 0 and up to"
                            f" {threading.TIMEOUT_MAX:.0f}", 2)
-    return rest, seconds
+    return rest, Own(seconds, progress)
 
 
 # Their documents show a part of each list unless --top all is given.
@@ -81,13 +91,13 @@ def _ask(command: str, words: list[str], chunks: Iterable[bytes] | None,
 
     Status 1 is an error where conditions were given, else an answer: no device is large enough.
     """
-    options, timeout = _without_timeout(options)
+    options, own = _without_own(options)
     if command in LISTING:
         options = {"top": "all", **options}
     with temporary() as folder:
         path = Path(folder, "document")
         done = call([*command.split(), json_option.format(path), *_words(options), "--", *words], chunks,
-                    (0, 1, OUT_OF_MEMORY), where, timeout)
+                    (0, 1, OUT_OF_MEMORY), where, *own)
         if not path.exists():
             raise FragsimError(f"{command}: these options leave no document", 2)
         document = read(path)
@@ -106,14 +116,14 @@ def _many(command: str, traces: Sequence[Trace], options: Mapping[str, Option],
 
 
 def _rows(source: Source, options: Mapping[str, Option], ordinal: int) -> list[Record]:
-    options, timeout = _without_timeout(options)
+    options, own = _without_own(options)
     with temporary() as folder:
         path = Path(folder, "steps.ndjson")
         call(["run", "--quiet", f"--steps={path}", "--columns=all", *_words(options), "--",
-              source.word], source.chunks(), (0, OUT_OF_MEMORY), None, timeout)
+              source.word], source.chunks(), (0, OUT_OF_MEMORY), None, *own)
         with open(path, encoding="utf-8", errors="surrogateescape") as lines:
             rows = (json.loads(line, object_hook=Record) for line in lines)
-            return [row for row in rows if row.device == ordinal]
+            return [row for row in rows if row["device"] == ordinal]
 
 
 def _runs(document: Result, source: Source, options: Mapping[str, Option]) -> Iterator[Run]:
@@ -153,7 +163,9 @@ def run(trace: Trace, *, policy: str | Sequence[str] | None = None,
     ("h100-80gb", see `fragsim list cards`); context: bytes that the CUDA context takes of it.
     Any other option of fragsim-run(1) by its name, with _ for -: on_oom="continue", quiet=True
     (no report, and no answer in the document, which is quicker). timeout=SECONDS, of each
-    function here, ends the program and raises FragsimError with status 130.
+    function here, ends the program and raises FragsimError with status 130; progress=True, of each
+    too, shows how far it is, or progress=function calls it with what is done, the total and the
+    name of what is counted.
 
     Returns a list of runs, one for each policy and device. A run that is out of memory is a
     result, with status "oom". Raises ConditionError where a condition of fail_if holds
@@ -175,6 +187,9 @@ def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
     its `parts` add up to `reserved`, in bytes. With `policy`, the first is the base of the others. With `baseline`, a file
     that update_baseline=True wrote, and no trace, those it has are simulated. gate=True and
     fail_if="peak.reserved > +2%" raise ConditionError where it got worse.
+
+    Of two texts with memory figures, as logs of servers, the document has `changes`, each with `who`, `old`, `new` and
+    `change` in bytes.
 
     Returns the comparison, whose `traces` have `runs` of figures; of two traces the change. There
     fail_if is about its parts: "reserved.fragmentation > 1GiB".
@@ -207,7 +222,7 @@ def explain(trace: Trace, *, policy: str | None = None, device: str | int | None
             context: str | int | None = None, **options: Option) -> Explain:
     """Explain an OOM: cause, tags and fix: `fragsim explain`.
 
-    at="peak", "worst", a step or a mark looks at another moment than the first out-of-memory.
+    at="peak", "worst", an event or a mark looks at another moment than the first out-of-memory.
     """
     return cast("Explain", _many("explain", [trace], {**on_device(device, context), "policy": policy, **options}))
 
@@ -261,6 +276,77 @@ def ranks(*traces: Trace, policy: str | None = None, device: str | int | None = 
     return cast("Ranks", _many("ranks", traces, {**on_device(device, context), "policy": policy, **options}))
 
 
-def info(trace: Trace, **options: Option) -> Document:
-    """Describe a trace: events, devices, sizes, lives and marks: `fragsim trace info`."""
-    return _many("trace info", [trace], options)
+def plan(trace: Trace, **options: Option) -> Placement:
+    """Place all blocks in advance, in as few bytes as can be found: `fragsim plan`."""
+    return cast("Placement", _many("plan", [trace], options))
+
+
+def verify(snapshot: Trace, **options: Option) -> Document:
+    """Compare a snapshot's recorded decisions with the simulation's: `fragsim verify`.
+
+    The document has no members, a `report`, and an `exit_status`, 0 where they are the same.
+    """
+    options, own = _without_own(options)
+    with temporary() as folder:
+        words, chunks = given([snapshot], folder)
+        return _printed(call(["verify", *_words(options), "--", *words], chunks, (0, 1), None, *own))
+
+
+def sweep(*traces: Trace, output: str | os.PathLike[str], policy: str | Sequence[str] | None = None,
+          **options: Option) -> list[Record]:
+    """Simulate each trace under each policy, setting and capacity: `fragsim sweep`.
+
+    Writes a manifest and the runs into the folder `output`, and returns the runs, each a dict.
+    """
+    options, own = _without_own({"policy": policy, **options})
+    with temporary() as folder:
+        words = [as_file(x, os.path.join(folder, f"trace{i}")) for i, x in enumerate(traces)]
+        call(["sweep", f"--output={os.fspath(output)}", *_words(options), "--", *words], None, (0,), None, *own)
+    rows: list[Record] = []
+    for path in sorted(Path(output).glob("shard-*.ndjson")):
+        with open(path, encoding="utf-8", errors="surrogateescape") as lines:
+            rows.extend(json.loads(line, object_hook=Record) for line in lines)
+    return rows
+
+
+def cards(*names: str) -> Cards:
+    """The GPUs and slices that `device` may name, with their bytes: `fragsim list cards`.
+
+    Of those that are named also the published values, and their sources.
+    """
+    return cast("Cards", _ask("list cards", [*names], None, {}))
+
+
+def policies(*names: str) -> Policies:
+    """The policies, or those that are named, and the keys of each: `fragsim list policies`."""
+    return cast("Policies", _ask("list policies", [*names], None, {}))
+
+
+def settings() -> Settings:
+    """The keys of PYTORCH_CUDA_ALLOC_CONF, with values and versions: `fragsim list settings`."""
+    return cast("Settings", _ask("list settings", [], None, {}))
+
+
+def _printed(done: Done) -> Document:
+    document = Document()
+    document.report, document.warnings, document.exit_status = done.output, done.messages, done.status
+    return document
+
+
+def described(trace: Trace, options: Mapping[str, Option]) -> Info:
+    return cast("Info", _many("trace info", [trace], options))
+
+
+def write(command: str, words: Sequence[str], traces: Sequence[Trace], output: str | os.PathLike[str],
+          options: Mapping[str, Option]) -> str:
+    """Run a command whose product is the file `output`, and return that path.
+
+    words: what stands before the traces.
+    """
+    options, own = _without_own(options)
+    path = os.path.abspath(os.fspath(output))
+    with temporary() as folder:
+        names, chunks = given(traces, folder)
+        places = ["--", *words, *names, path] if traces else [f"--output={path}", "--", *words]
+        call([*command.split(), *_words(options), *places], chunks, (0,), None, *own)
+    return path

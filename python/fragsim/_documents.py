@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, cast
+
+from . import _showing
 
 if TYPE_CHECKING:
+    import matplotlib.axes
     import pandas
 
     from ._types import Result, RunMembers, ScopeMembers
@@ -23,14 +26,15 @@ class Record(dict[str, Any]):
 
     __slots__ = ()
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            near = get_close_matches(name, self, 1)
-            raise AttributeError(f"there is no {name} here" + (
-                f"; did you mean {near[0]}?" if near else "; there are " + ", ".join(self))) \
-                from None
+    if not TYPE_CHECKING:       # which knows the members
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return self[name]
+            except KeyError:
+                near = get_close_matches(name, self, 1)
+                raise AttributeError(f"there is no {name} here" + (
+                    f"; did you mean {near[0]}?" if near else "; there are " + ", ".join(self))) \
+                    from None
 
     def __dir__(self) -> Iterable[str]:
         return [*super().__dir__(), *self]
@@ -67,10 +71,33 @@ class Document(Record):
     """3 where a run was out of memory; 1 where fit found nothing."""
 
     def __str__(self) -> str:
-        return self.report or super().__str__()
+        return self.report or dict.__repr__(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.get('format', 'fragsim')}: {_first_line(self.report)}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts and lists, as json.loads() has them."""
+        return cast("dict[str, Any]", json.loads(json.dumps(self)))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return _showing.answer_html(str(self))
+
+    def frame(self, *path: str | int) -> Any:
+        """Rows of a list of the document: frame("fits"), frame("moments", 0, "holders").
+
+        A pandas.DataFrame, in which peak.reserved is a column; a list of dicts where pandas is not
+        installed. Raises KeyError where there is no such list.
+        """
+        rows: Any = self
+        try:
+            for key in path:
+                rows = rows[key]
+        except (IndexError, TypeError):
+            rows = None
+        if not isinstance(rows, list) or any(not isinstance(x, dict) for x in rows):
+            raise KeyError(f"{'.'.join(map(str, path))}: not a list of objects")
+        return _showing.frame(rows)
 
 
 class Run(RunMembers):
@@ -82,9 +109,9 @@ class Run(RunMembers):
 
     # the member of that name, their number, is reached by its key
     def steps(self) -> pandas.DataFrame | list[Record]:     # type: ignore[override]
-        """The metrics after each step, by simulating this run again.
+        """The metrics after each event, by simulating this run again.
 
-        A pandas.DataFrame with a row a step, indexed from 0, and the columns of
+        A pandas.DataFrame with a row per event, indexed from 0, and the columns of
         fragsim-result(5): bytes, counts, and percentages (fi, fi_device, internal, utilization);
         a list of dicts where pandas is not installed. Raises FragsimError as run() does, also
         where the trace's file has changed into something else.
@@ -95,6 +122,13 @@ class Run(RunMembers):
         except ImportError:
             return rows
         return pandas.DataFrame(rows)
+
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw the bytes requested, allocated and reserved after each event, with matplotlib."""
+        return _showing.plot([self], ax)
+
+    def __repr__(self) -> str:
+        return f"<{self.policy.text} on device {self.device.ordinal}: {self.status}, {_size(self.peak.reserved)} reserved>"
 
     def _repr_html_(self) -> str:
         return _table([self])
@@ -114,10 +148,26 @@ class Results(list[Run]):
         self.exit_status = document.exit_status
 
     def __str__(self) -> str:
-        return self.report or super().__str__()
+        return self.report or list.__repr__(self)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} run{'s' * (len(self) != 1)}: {_first_line(self.report)}>"
+
+    def frame(self) -> Any:
+        """A row per run, as Document.frame()."""
+        return _showing.frame(self)
+
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw the bytes that each run reserves after each event, with matplotlib."""
+        return _showing.plot(self, ax)
 
     def _repr_html_(self) -> str:
         return _table(self)
+
+
+def _first_line(report: str) -> str:
+    """The headline of an answer; without one, of a function with quiet=True, nothing."""
+    return report.partition("\n")[0] or "no text"
 
 
 def _size(count: Any) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import itertools
 import json
 import os
@@ -141,6 +142,9 @@ class Recorder(TorchDispatchMode):
         self._see(result, op)
         return result
 
+    def begin(self, head: dict[str, Any]) -> None:
+        self.output.write(json.dumps(head, separators=(",", ":")) + "\n")
+
     def drain(self, at_least: int = 1) -> None:
         """Write the queue to the file, if it holds that many events."""
         if len(self.queue) < at_least:
@@ -258,7 +262,12 @@ def source_line() -> str:
     return ""
 
 
-HOOK = {getattr(member, "__code__", None) for member in vars(Recorder).values()}
+def codes(cls: type) -> set[Any]:
+    """Of the methods of a class; torch may wrap them."""
+    return {getattr(inspect.unwrap(x), "__code__", None) for x in vars(cls).values() if callable(x)}
+
+
+HOOK = codes(Recorder)
 
 
 def storage_of(tensor):
@@ -289,7 +298,7 @@ def gpu_figures(index: int) -> dict[str, Any]:
     }
 
 
-def header(source: str, recorder: Recorder, fake: bool, meta: dict[str, Any]) -> str:
+def header(source: str, recorder: Recorder, fake: bool, meta: dict[str, Any]) -> dict[str, Any]:
     top: dict[str, Any] = {"format": "fragsim-trace", "version": 1}
     if recorder.kind == "cuda":
         figures = [gpu_figures(index) for index in recorder.ordinals]
@@ -303,7 +312,7 @@ def header(source: str, recorder: Recorder, fake: bool, meta: dict[str, Any]) ->
         **{p: str(sys.modules[p].__version__) for p in packages if p in sys.modules},
         **meta,
     }
-    return json.dumps(top, separators=(",", ":")) + "\n"
+    return top
 
 
 active: Recorder | None = None
@@ -333,7 +342,7 @@ def recording(recorder: Recorder, source: str, **meta: Any) -> Iterator[Recorder
     global active
     keep, keep_at_end, fake = False, True, not recorder.timed
     try:
-        recorder.output.write(header(source, recorder, fake, meta))
+        recorder.begin(header(source, recorder, fake, meta))
         active = recorder
         with watch_empty_cache(recorder), recorder:
             try:

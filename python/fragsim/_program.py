@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ._progress import Listener, Progress
+
+PIECE = 1 << 20         # bytes that are written before the next look at how far it is
 INTERRUPTED = 130       # as the program ends at SIGINT
 SECONDS_TO_END = 5      # that an interrupted program has before it is killed
 
@@ -115,15 +118,29 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
+    except BaseException:       # a second Ctrl-C
+        child.kill()
+        child.wait()
+        raise
 
 
-def _feed(child: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> None:
+def _pieces(chunks: Iterable[bytes], listener: Listener | None) -> Iterator[bytes | memoryview]:
+    for chunk in chunks:
+        if listener is None:
+            yield chunk
+            continue
+        for at in range(0, len(chunk), PIECE):
+            yield memoryview(chunk)[at:at + PIECE]
+            listener.hear()
+
+
+def _feed(child: subprocess.Popen[bytes], chunks: Iterable[bytes], listener: Listener | None) -> None:
     """A program that ends before it has read all says itself why."""
     assert child.stdin
     try:
         with child.stdin as pipe:
-            for chunk in chunks:
-                pipe.write(chunk)
+            for piece in _pieces(chunks, listener):
+                pipe.write(piece)
     except BrokenPipeError:
         pass
 
@@ -134,19 +151,31 @@ def _lines(text: str) -> list[str]:
 
 def call(words: Sequence[str], chunks: Iterable[bytes] | None = None,
          good: Sequence[int] = (0,), where: str | None = None,
-         timeout: float | None = None) -> Done:
+         timeout: float | None = None, progress: Progress = None) -> Done:
     """Run `fragsim WORDS` in the folder `where`, with what `chunks` gives as its standard input.
 
     Raises FragsimError where the exit status is none of `good`, where the words cannot be given
-    to a program, and after `timeout` seconds; and whatever `chunks` raises. At any exception,
-    KeyboardInterrupt too, the program is ended first.
+    to a program, and after `timeout` seconds; and whatever `chunks` or `progress` raises. At any
+    exception, KeyboardInterrupt too, the program is ended first.
     """
+    listener = Listener(progress) if progress else None
+    try:
+        return _call(words, chunks, good, where, timeout, listener)
+    finally:
+        if listener:
+            listener.close()
+
+
+def _call(words: Sequence[str], chunks: Iterable[bytes] | None, good: Sequence[int], where: str | None,
+          timeout: float | None, listener: Listener | None) -> Done:
     late = threading.Event()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             child = subprocess.Popen(
                 [program(), *words], stdout=output, stderr=errors,
-                stdin=subprocess.DEVNULL if chunks is None else subprocess.PIPE, cwd=where)
+                stdin=subprocess.DEVNULL if chunks is None else subprocess.PIPE, cwd=where,
+                env=listener.environment() if listener else None,
+                pass_fds=[listener.write] if listener else [])
         except OSError as error:
             raise FragsimError(f"{error.filename}: {error.strerror}", 127) from None
         except ValueError as error:     # a NUL, or a character that no file name can have
@@ -160,9 +189,15 @@ def call(words: Sequence[str], chunks: Iterable[bytes] | None = None,
         if timeout:
             timer.start()
         try:
+            if listener:
+                listener.started()
             if chunks is not None:
-                _feed(child, chunks)
+                _feed(child, chunks, listener)
+            if listener:
+                listener.hear(wait=True)
             status = child.wait()
+            if listener and status in good and not late.is_set():
+                listener.end()
         except BaseException:
             _end(child)
             raise

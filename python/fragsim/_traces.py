@@ -124,3 +124,11 @@ def given(traces: Iterable[Trace], folder: str) -> tuple[list[str], Iterator[byt
             source.save(os.path.join(folder, f"trace{number}"))
         words.append(source.word)
     return words, fed
+
+
+def as_file(trace: Trace, path: str) -> str:
+    """The path of a file of it; one is made where it is none."""
+    source = Source(trace)
+    if source.word == "-":
+        source.save(path)
+    return source.word

@@ -7,11 +7,27 @@ class Tool(Record):
     name: Literal['fragsim']
     version: str
 
-class Given(Record):
-    total_bytes: int
-    context_bytes: int
-    other_bytes: int
-    granularity_bytes: int
+class EndsAtOom(Record):
+    step: int
+    size: int
+
+class RecordedLog(Record):
+    agrees: bool
+    decisions: int
+    differences: int
+    differs_from: int | None
+    settings_changed_at: int | None
+    settings_changed_to: str | None
+
+class ResultTrace(Record):
+    path: str
+    content: str
+    events: int
+    allocs: int
+    frees: int
+    complete: bool
+    ends_at_oom: EndsAtOom
+    recorded_log: RecordedLog
 
 class Before(Record):
     active: int
@@ -39,6 +55,11 @@ class Device(Record):
     small_granularity_bytes: int
     small_most_bytes: int
 
+class Beginning(Record):
+    segments: int
+    live: int
+    as_requests: bool
+
 class Peak(Record):
     requested: int
     allocated: int
@@ -49,10 +70,10 @@ class Peak(Record):
     releasable: int | None
     non_releasable: int | None
     waste: int
+    device_free: int | None
     process_used: int
     segments: int
     blocks: int
-    device_free: int | None
     holes: int | None
     wasted: int | None
 
@@ -66,6 +87,7 @@ class Last(Record):
     releasable: int | None
     non_releasable: int | None
     waste: int
+    device_free: int | None
     process_used: int
     segments: int
     blocks: int
@@ -73,7 +95,6 @@ class Last(Record):
     fi_device: float | None
     internal: float
     utilization: float
-    device_free: int | None
     holes: int | None
     wasted: int | None
 
@@ -99,138 +120,6 @@ class Counts(Record):
     retries: int
     ooms: int
     skipped: int
-
-class Modelled(Record):
-    driver_ns: int
-    calls: int
-    unmeasured_calls: int
-
-class Oom(Record):
-    step: int
-    size: int
-    cause: Literal['capacity', 'fragmentation']
-
-class Course(Record):
-    width: int
-    in_last: int
-    stretches: list[list[int]]
-
-class Runs(Record):
-    policy: Policy
-    device: Device
-    status: Literal['fits', 'oom', 'interrupted', 'error']
-    steps: int
-    lower_bound: int
-    peak: Peak
-    last: Last
-    fi: Fi
-    fi_device: Fi
-    internal: Fi
-    utilization: Fi
-    counts: Counts
-    modelled: Modelled
-    oom: list[Oom]
-    course: Course
-
-class Traces(Record):
-    path: str
-    path_bytes: str
-    content: str
-    events: int
-    allocs: int
-    frees: int
-    complete: bool
-    scope: Scope
-    runs: list[Runs]
-
-class Baseline(Document):
-    format: Literal['fragsim-baseline']
-    version: Literal[2]
-    tool: Tool
-    given: Given
-    traces: list[Traces]
-
-class CardsCards(Record):
-    key: str
-    name: str
-    bytes: int
-    reported: str
-    by: str
-    source: str
-    per_card: int
-    context_bytes: int
-    context_message: str | None
-    context_source: str | None
-
-class Cards(Document):
-    format: Literal['fragsim-cards']
-    version: Literal[1]
-    cards: list[CardsCards]
-
-class EndsAtOom(Record):
-    step: int
-    size: int
-
-class RecordedLog(Record):
-    agrees: bool
-    decisions: int
-    differences: int
-    differs_from: int | None
-    settings_changed_at: int | None
-    settings_changed_to: str | None
-
-class ChangeOldTrace(Record):
-    path: str
-    content: str
-    events: int
-    allocs: int
-    frees: int
-    complete: bool
-    ends_at_oom: EndsAtOom
-    recorded_log: RecordedLog
-
-class Beginning(Record):
-    segments: int
-    live: int
-    as_requests: bool
-
-class ChangeOldPeak(Record):
-    requested: int
-    allocated: int
-    active: int
-    reserved: int
-    free: int
-    largest_free: int | None
-    releasable: int | None
-    non_releasable: int | None
-    waste: int
-    device_free: int | None
-    process_used: int
-    segments: int
-    blocks: int
-    holes: int | None
-    wasted: int | None
-
-class ChangeOldLast(Record):
-    requested: int
-    allocated: int
-    active: int
-    reserved: int
-    free: int
-    largest_free: int | None
-    releasable: int | None
-    non_releasable: int | None
-    waste: int
-    device_free: int | None
-    process_used: int
-    segments: int
-    blocks: int
-    fi: float | None
-    fi_device: float | None
-    internal: float
-    utilization: float
-    holes: int | None
-    wasted: int | None
 
 class All(Record):
     current: int
@@ -274,6 +163,11 @@ class Planned(Record):
     not_free: int
     beyond: int
     before: int
+
+class Modelled(Record):
+    driver_ns: int
+    calls: int
+    unmeasured_calls: int
 
 class Prediction(Record):
     differs: bool
@@ -381,7 +275,7 @@ class Hole(Record):
     whole: bool
     holders: list[Held]
 
-class ChangeOldOom(Record):
+class Oom(Record):
     step: int
     id: int | str | None
     size: int
@@ -389,46 +283,25 @@ class ChangeOldOom(Record):
     cause: Literal['capacity', 'fragmentation']
     tried: int
     limit: int | None
-    metrics: ChangeOldLast
+    metrics: Last
     holders: list[Held]
     hole: Hole | None
 
-class Marks(Record):
+class Marks(Last):
     name: str
     step: int
-    requested: int
-    allocated: int
-    active: int
-    reserved: int
-    free: int
-    largest_free: int | None
-    releasable: int | None
-    non_releasable: int | None
-    waste: int
-    device_free: int | None
-    process_used: int
-    segments: int
-    blocks: int
-    fi: float | None
-    fi_device: float | None
-    internal: float
-    utilization: float
-    holes: int | None
-    wasted: int | None
 
 class More(Record):
     marks: int
 
-class Old(Record):
-    trace: ChangeOldTrace
-    scope: Scope
+class RunMembersCommon(Record):
     policy: Policy
     device: Device
     beginning: Beginning
     status: Literal['fits', 'oom', 'interrupted', 'error']
     steps: int
-    peak: ChangeOldPeak
-    last: ChangeOldLast
+    peak: Peak
+    last: Last
     fi: Fi
     fi_device: Fi
     internal: Fi
@@ -445,9 +318,131 @@ class Old(Record):
     probes: list[Probes]
     evidence: str
     answer: Answer | None
-    oom: list[ChangeOldOom]
+    oom: list[Oom]
     marks: list[Marks]
     more: More
+
+class RunMembers(RunMembersCommon):
+    bound: Literal['exact', 'at_least']
+    at_least: int | None
+
+class Result(Document):
+    format: Literal['fragsim-result']
+    version: Literal[2]
+    tool: Tool
+    trace: ResultTrace
+    scope: Scope
+    runs: list[Run]
+
+class Old(Record):
+    who: str
+    bytes: int
+
+class Changes(Record):
+    who: str
+    old: int | None
+    new: int | None
+    change: int
+
+class Accounts(Document):
+    format: Literal['fragsim-accounts']
+    version: Literal[1]
+    tool: Tool
+    old: list[Old]
+    new: list[Old]
+    changes: list[Changes]
+
+class Given(Record):
+    total_bytes: int
+    context_bytes: int
+    other_bytes: int
+    granularity_bytes: int
+
+class BaselineTracesRunsPeak(Record):
+    requested: int
+    allocated: int
+    active: int
+    reserved: int
+    free: int
+    largest_free: int | None
+    releasable: int | None
+    non_releasable: int | None
+    waste: int
+    process_used: int
+    segments: int
+    blocks: int
+    device_free: int | None
+    holes: int | None
+    wasted: int | None
+
+class BaselineTracesRunsLast(Last):
+    ...
+
+class BaselineTracesRunsOom(Record):
+    step: int
+    size: int
+    cause: Literal['capacity', 'fragmentation']
+
+class Course(Record):
+    width: int
+    in_last: int
+    stretches: list[list[int]]
+
+class Runs(Record):
+    policy: Policy
+    device: Device
+    status: Literal['fits', 'oom', 'interrupted', 'error']
+    steps: int
+    lower_bound: int
+    peak: BaselineTracesRunsPeak
+    last: BaselineTracesRunsLast
+    fi: Fi
+    fi_device: Fi
+    internal: Fi
+    utilization: Fi
+    counts: Counts
+    modelled: Modelled
+    oom: list[BaselineTracesRunsOom]
+    course: Course
+
+class Traces(Record):
+    path: str
+    path_bytes: str
+    content: str
+    events: int
+    allocs: int
+    frees: int
+    complete: bool
+    scope: Scope
+    runs: list[Runs]
+
+class Baseline(Document):
+    format: Literal['fragsim-baseline']
+    version: Literal[2]
+    tool: Tool
+    given: Given
+    traces: list[Traces]
+
+class CardsCards(Record):
+    key: str
+    name: str
+    bytes: int
+    reported: str
+    by: str
+    source: str
+    per_card: int
+    context_bytes: int
+    context_message: str
+    context_source: str
+
+class Cards(Document):
+    format: Literal['fragsim-cards']
+    version: Literal[1]
+    cards: list[CardsCards]
+
+class ChangeOld(RunMembersCommon):
+    trace: ResultTrace
+    scope: Scope
 
 class Parts(Record):
     version: int
@@ -491,8 +486,8 @@ class Change(Document):
     format: Literal['fragsim-change']
     version: Literal[1]
     tool: Tool
-    old: Old
-    new: Old
+    old: ChangeOld
+    new: ChangeOld
     reserved: int
     parts: Parts
     tags: list[Tags]
@@ -687,7 +682,7 @@ class Survivors(Record):
     policy: Policy
     alloc_conf: str | None
 
-class Culprit(Record):
+class MainCause(Record):
     kind: Literal['born_late', 'left_behind']
     tag: str | None
     bytes: int
@@ -777,7 +772,7 @@ class Moments(Record):
     moves: list[Moves]
     tried: int
     survivors: list[Survivors]
-    culprit: Culprit | None
+    main_cause: MainCause | None
     pending: Pending
     requested_by: str | None
     frames_at: int | None
@@ -796,7 +791,7 @@ class Explain(Document):
     version: Literal[2]
     tool: Tool
     complete: bool
-    trace: ChangeOldTrace
+    trace: ResultTrace
     scope: Scope
     policy: Policy
     evidence: str
@@ -818,8 +813,7 @@ class Map(Record):
     calls: int
     retries: int
 
-class Fits(Record):
-    trace: int
+class FitsCommon(Record):
     policy: Policy
     alloc_conf: str | None
     device: ExplainDevice
@@ -837,6 +831,9 @@ class Fits(Record):
     static_room: int | None
     evidence: str
     why: str | None
+
+class Fits(FitsCommon):
+    trace: int
     map: list[Map]
 
 class Together(Record):
@@ -871,7 +868,7 @@ class Recommended(Record):
     left: int | None
     driver_calls: int | None
 
-class Settings(Record):
+class FitSettings(Record):
     alloc_conf: str
     policy: str
     status: Literal['open', 'fits', 'oom', 'skipped', 'error']
@@ -891,6 +888,7 @@ class Tests(Record):
 class Outside(Record):
     name: str
     bytes: int | None
+    counted: bool
     source: str
 
 class FitMore(Record):
@@ -902,7 +900,7 @@ class Fit(Document):
     version: Literal[3]
     tool: Tool
     complete: bool
-    traces: list[ChangeOldTrace]
+    traces: list[ResultTrace]
     scope: Scope | list[Scope]
     granularity: int
     lower_bound: int
@@ -912,10 +910,98 @@ class Fit(Document):
     joint: list[Joint]
     cards: list[FitCards]
     recommended: Recommended | None
-    settings: list[Settings]
+    settings: list[FitSettings]
     tests: list[Tests]
     outside: list[Outside]
     more: FitMore
+
+class InfoRecordingPytorch(Record):
+    version: str
+    why: str
+
+class FirstOom(Record):
+    size: int
+    device_free: int
+
+class Devices(Record):
+    peak_reserved_bytes: int
+    last_reserved_bytes: int
+    peak_allocated_bytes: int
+    last_allocated_bytes: int
+    history_events: int
+    contradictions: int
+    first_segments: int
+    first_segment_bytes: int
+    first_live_blocks: int
+    ooms: int
+    first_oom: FirstOom | None
+    ends_at_oom: bool
+
+class Recording(Record):
+    settings: str | None
+    versions: Record
+    pytorch: InfoRecordingPytorch | None
+    history: bool
+    overflowed: bool | None
+    max_entries: int | None
+    devices: list[Devices]
+
+class InfoDevices(Record):
+    name: str | None
+    total_bytes: int
+    context_bytes: int
+    other_bytes: int
+    granularity_bytes: int
+    allocs: int
+    peak_live_bytes: int
+    peak_live_blocks: int
+    peak_step: int
+    last_live_bytes: int
+    last_live_blocks: int
+
+class Host(Record):
+    events: int
+    peak_live_bytes: int
+    last_live_bytes: int
+    last_live_blocks: int
+
+class Sizes(Record):
+    # from: int
+    blocks: int
+    bytes: int
+
+class InfoMarks(Record):
+    step: int
+    name: str
+
+class Info(Document):
+    format: Literal['fragsim-info']
+    version: Literal[1]
+    path: str
+    form: str
+    content: str
+    meta: Record | None
+    scope: Scope
+    events: int
+    left_out: int
+    ops: Record
+    streams: int
+    pools: int
+    different_sizes: int
+    times: int
+    duration: float | None
+    recording: Recording
+    recorded_log: RecordedLog
+    devices: list[InfoDevices]
+    host: Host
+    sizes: list[Sizes]
+    lives: list[Sizes]
+    marks: list[InfoMarks]
+    never_freed: int
+    freed_at_once: int
+    of_no_bytes: int
+    waiting_frees: int
+    times_backwards: int
 
 class Iterations(Record):
     count: int
@@ -924,7 +1010,7 @@ class Iterations(Record):
     loop: str | None
     steps: int
 
-class Devices(Record):
+class LeaksDevices(Record):
     ordinal: int
     name: str | None
     total_bytes: int | None
@@ -935,6 +1021,8 @@ class Devices(Record):
     growth: float
     leak: int
     full_in_iterations: int | None
+    fails_in_iteration: int | None
+    at_least: bool
     full_in_steps: int | None
     estimated: bool
 
@@ -964,11 +1052,11 @@ class Leaks(Document):
     format: Literal['fragsim-leaks']
     version: Literal[2]
     tool: Tool
-    trace: ChangeOldTrace
+    trace: ResultTrace
     scope: Scope
     verdict: Literal['none', 'unknown', 'grows', 'leak']
     iterations: Iterations
-    devices: list[Devices]
+    devices: list[LeaksDevices]
     rising: list[Rising]
     leaks: list[LeaksLeaks]
     more: LeaksMore
@@ -992,7 +1080,7 @@ class Advice(Record):
     set: str | None
 
 class Messages(Record):
-    wording: Literal['pytorch-cached', 'pytorch-reserved', 'pytorch-sentences', 'pytorch-async', 'pytorch-mps', 'bfc', 'xla', 'rmm', 'rmm-pool', 'cupy', 'vllm-start', 'vllm-cache', 'vllm-length', 'sglang', 'llama.cpp', 'ollama', 'onnxruntime', 'paddle', 'tensorflow', 'tensorflow-async', 'cuda.jl', 'tensorrt', 'pytorch-summary', 'pytorch-stats', 'pytorch-overflow', 'comfyui', 'nvml', 'nccl', 'vmm', 'cublas', 'cudnn', 'shared-memory', 'pinned', 'cpu', 'oom-killer', 'sglang-slots', 'tensorflow-pool', 'tpu', 'mlx', 'level-zero', 'vllm-tokens', 'neuron', 'hip', 'driver', 'other']
+    wording: Literal['pytorch-cached', 'pytorch-reserved', 'pytorch-sentences', 'pytorch-async', 'pytorch-mps', 'bfc', 'xla', 'rmm', 'rmm-pool', 'cupy', 'vllm-start', 'vllm-cache', 'vllm-length', 'sglang', 'llama.cpp', 'ollama', 'onnxruntime', 'paddle', 'tensorflow', 'tensorflow-async', 'cuda.jl', 'tensorrt', 'pytorch-summary', 'pytorch-stats', 'pytorch-overflow', 'comfyui', 'nvml', 'nccl', 'vmm', 'cublas', 'cudnn', 'shared-memory', 'pinned', 'cpu', 'oom-killer', 'sglang-slots', 'tensorflow-pool', 'tpu', 'mlx', 'shm', 'host', 'sigkill', 'paging-file', 'buffer-limit', 'hbm', 'device-map', 'vllm-warmup', 'exllama', 'metal', 'graphics', 'device', 'level-zero', 'vllm-tokens', 'neuron', 'hip', 'driver', 'other']
     asked: int | None
     total: int | None
     free: int | None
@@ -1024,10 +1112,6 @@ class Messages(Record):
     unread: list[str]
     advice: list[Advice]
 
-class Accounts(Record):
-    who: str
-    bytes: int
-
 class MessageMore(Record):
     messages: int
 
@@ -1035,7 +1119,7 @@ class Message(Document):
     format: Literal['fragsim-message']
     version: Literal[4]
     messages: list[Messages]
-    accounts: list[Accounts]
+    accounts: list[Old]
     more: MessageMore
 
 class Capacity(Record):
@@ -1078,7 +1162,7 @@ class PlacementDevices(Record):
     bound: Literal['exact', 'at_least']
     at_least: int | None
 
-class Policies(Record):
+class PlacementPolicies(Record):
     policy: Policy
     alloc_conf: str | None
     device: int
@@ -1091,7 +1175,7 @@ class Placement(Document):
     format: Literal['fragsim-placement']
     version: Literal[1]
     tool: Tool
-    trace: ChangeOldTrace
+    trace: ResultTrace
     scope: Scope
     align: int
     # from: int
@@ -1109,7 +1193,7 @@ class Placement(Document):
     capacity: Capacity | None
     spaces: list[Spaces]
     devices: list[PlacementDevices]
-    policies: list[Policies]
+    policies: list[PlacementPolicies]
 
 class Buffers(Record):
     id: int | str
@@ -1132,6 +1216,25 @@ class Plan(Document):
     periods: int
     buffers: list[Buffers]
 
+class Params(Record):
+    name: str
+    type: Literal['size', 'count', 'bool', 'own', 'file', 'name']
+    default: float | bool | str
+    expects: str
+    least: int
+    power_of_two: bool
+    help: str
+
+class PoliciesPolicies(Record):
+    name: str
+    summary: str
+    params: list[Params]
+
+class Policies(Document):
+    format: Literal['fragsim-policies']
+    version: Literal[1]
+    policies: list[PoliciesPolicies]
+
 class PredictTraces(Record):
     path: str
     content: str
@@ -1148,24 +1251,7 @@ class Estimated(Record):
     bytes: int
     # from: int
 
-class PredictAsItIsFits(Record):
-    policy: Policy
-    alloc_conf: str | None
-    device: ExplainDevice
-    smallest: int | None
-    at_most: int | None
-    reliable: int | None
-    examined_to: int | None
-    no_refusal: int | None
-    failing_ranges: list[list[int | int | None]]
-    bound: Literal['exact', 'at_least']
-    at_least: int | None
-    at_smallest: AtSmallest | None
-    at_reliable: AtSmallest | None
-    runs: int
-    static_room: int | None
-    evidence: str
-    why: str | None
+class PredictAsItIsFits(FitsCommon):
     requested: int
     reserved: int | None
     fits: bool | None
@@ -1177,7 +1263,7 @@ class AsItIs(Record):
     at_least: int | None
     fits: list[PredictAsItIsFits]
 
-class Sizes(Record):
+class PredictSizes(Record):
     constant: int
     linear: int
     quadratic: int
@@ -1226,7 +1312,7 @@ class Predict(Document):
     version: Literal[1]
     tool: Tool
     complete: bool
-    trace: ChangeOldTrace | None
+    trace: ResultTrace | None
     traces: list[PredictTraces]
     scope: Scope | list[Scope]
     hypothetical: bool
@@ -1239,7 +1325,7 @@ class Predict(Document):
     changes: list[str]
     as_it_is: AsItIs | None
     changed: AsItIs | None
-    sizes: Sizes | None
+    sizes: PredictSizes | None
     unexplained: Unexplained | None
     points: list[Points]
     largest: list[Largest]
@@ -1282,7 +1368,7 @@ class RanksRanksMore(Record):
 
 class RanksRanks(Record):
     rank: int
-    trace: ChangeOldTrace
+    trace: ResultTrace
     scope: Scope
     device: RanksRanksDevice
     policy: Policy
@@ -1344,43 +1430,35 @@ class Ranks(Document):
     between: Between | None
     joint: RanksJoint
 
-class RunMembers(Record):
-    policy: Policy
-    device: Device
-    beginning: Beginning
-    status: Literal['fits', 'oom', 'interrupted', 'error']
-    steps: int
-    peak: ChangeOldPeak
-    last: ChangeOldLast
-    fi: Fi
-    fi_device: Fi
-    internal: Fi
-    utilization: Fi
-    lower_bound: int
-    overhead_bytes: int
-    counts: Counts
-    pytorch: Pytorch
-    compaction: Compaction
-    planned: Planned
-    modelled: Modelled
-    prediction: Prediction
-    driver: Driver
-    probes: list[Probes]
-    evidence: str
-    answer: Answer | None
-    oom: list[ChangeOldOom]
-    marks: list[Marks]
-    bound: Literal['exact', 'at_least']
-    at_least: int | None
-    more: More
+class SettingsSettings(Record):
+    key: str
+    # values: str
+    unit: str | None
+    default: str | None
+    since: str
+    simulated: bool
+    help: str
 
-class Result(Document):
-    format: Literal['fragsim-result']
-    version: Literal[2]
+class Settings(Document):
+    format: Literal['fragsim-settings']
+    version: Literal[1]
+    settings: list[SettingsSettings]
+
+class SweepTraces(Record):
+    path: str
+    content: str
+    events: int
+    allocs: int
+    frees: int
+
+class Sweep(Document):
+    format: Literal['fragsim-sweep']
+    version: Literal[1]
     tool: Tool
-    trace: ChangeOldTrace
-    scope: Scope
-    runs: list[Run]
+    runs: int
+    traces: list[SweepTraces]
+    policies: list[str]
+    device_bytes: list[int | None]
 
 class SweepRun(Document):
     tool: Tool
@@ -1398,22 +1476,6 @@ class SweepRun(Document):
     scope: Scope
     runs: list[Runs]
     check: str
-
-class SweepTraces(Record):
-    path: str
-    content: str
-    events: int
-    allocs: int
-    frees: int
-
-class Sweep(Document):
-    format: Literal['fragsim-sweep']
-    version: Literal[1]
-    tool: Tool
-    runs: int
-    traces: list[SweepTraces]
-    policies: list[str]
-    device_bytes: list[int | None]
 
 class TraceHeaderDevice(Record):
     name: str

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import functools
 import json
 import math
 import os
@@ -52,10 +53,10 @@ try:
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn import functional as F
     if __package__:
-        from ._operators import HOOK, Output, Recorder, default_dtype, recording
+        from ._operators import HOOK, Output, Recorder, codes, default_dtype, recording
         from ._shards import Shards
     else:
-        from _operators import HOOK, Output, Recorder, default_dtype, recording
+        from _operators import HOOK, Output, Recorder, codes, default_dtype, recording
         from _shards import Shards
 except ModuleNotFoundError as missing:
     sys.stderr.write(f"fragsim: --model requires a Python with PyTorch and transformers, and"
@@ -125,17 +126,35 @@ def power_below(n: int) -> int:
     return 1 << (n.bit_length() - 1)
 
 
-# The first matrix multiplication of a thread allocates cuBLAS's workspace, and the thread keeps it.
-# Autograd runs backward in a thread of its own. The size of all cards up to Ampere:
-# https://discuss.pytorch.org/t/178671
+# The size of all cards up to Ampere: https://discuss.pytorch.org/t/178671. Up to PyTorch 2.14 the
+# first matrix multiplication of a thread allocates the workspace, and the thread keeps it; autograd
+# runs backward in a thread of its own. Since 2.15 each multiplication allocates its own and frees it.
 CUBLAS_WORKSPACE = 2 * 4096 * 1024 + 8 * 16 * 1024
+CUBLASLT_WORKSPACE = 1 << 20        # of multiplications that add a bias
+KEEPS_WORKSPACES = [int(n) for n in torch.__version__.split(".")[:2]] < [2, 15]
 MULTIPLICATIONS = {aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default}
+
+
+def is_biased(func, bias, left=None, right=None, **scales: Any) -> bool:
+    """Does PyTorch multiply through cuBLASLt, which adds a vector?"""
+    return func is aten.addmm.default and bias.dim() == 1 and bias.is_contiguous() and not scales \
+        and min(*left.shape, *right.shape) > 1
 
 WORKSPACES: dict[Any, Callable[..., list[int]]] = {
     aten._scaled_dot_product_flash_attention_backward.default: flash_backward,
     aten._scaled_dot_product_efficient_attention_backward.default: efficient_backward,
     aten.sum.dim_IntList: column_sums,
 }
+
+
+@functools.cache
+def shares_heads() -> bool:
+    """Does the efficient kernel of this PyTorch take fewer heads of keys than of queries?"""
+    query, key = (torch.empty(1, heads, 16, 8, device="meta") for heads in (2, 1))
+    sums, seed = torch.empty(1, 2, 32, device="meta"), torch.empty((), device="meta", dtype=torch.int64)
+    gradients = aten._scaled_dot_product_efficient_attention_backward(
+        query, query, key, key, None, query, sums, seed, seed, 0.0, [True, True, True, False])
+    return gradients[1].size(1) == key.size(1)
 
 
 def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
@@ -148,7 +167,7 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
         padded = [F.pad(x, (0, -dim % 8)) if dim % 8 else x for x in (query, key, value)]
         out = aten._scaled_dot_product_flash_attention(*padded, dropout_p, is_causal, scale=scale)
         return out[0][..., :dim]
-    if not enable_gqa or query.size(1) == key.size(1):
+    if not enable_gqa or query.size(1) == key.size(1) or shares_heads():
         if attn_mask is not None:
             if attn_mask.dtype == torch.bool:
                 attn_mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype)
@@ -222,15 +241,50 @@ class ModelRecorder(Recorder):
 
     name = "fragsim.models"
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, hold_head: bool) -> None:
         super().__init__(output, "cpu", timed=False)
+        self.hold_head = hold_head          # to the end
         self.has_cublas: set[bool] = set()  # the thread of the program, and that of autograd
+        self.now = self.most = 0            # live bytes, and the highest
+        self.kept = self.most_kept = 0      # outputs of a step; the highest if the loop keeps them
+        self.head: dict[str, Any] | None = None     # until it is written
 
     def adopt(self, tensor, name: str) -> None:
         """What was there before the recording began, in the order of the calls."""
         storage = tensor.untyped_storage()
         if id(storage) not in self.live and storage.nbytes():
             self._born(storage, storage.nbytes(), 0, name)
+
+    def begin(self, head: dict[str, Any]) -> None:
+        """The head of a training has what only its end shows."""
+        if self.hold_head:
+            self.head = head
+        else:
+            super().begin(head)
+
+    def drain(self, at_least: int = 1) -> None:
+        if not self.head:
+            super().drain(at_least)
+
+    def finish(self) -> None:
+        if self.head:
+            self.head["meta"]["kept_outputs_bytes"] = self.most_kept - self.most
+            super().begin(self.head)
+            self.head = None
+        super().finish()
+
+    def _event(self, change: int, **event: Any) -> None:
+        super()._event(change, **event)
+        self.now += change
+        self.most = max(self.most, self.now)
+        self.most_kept = max(self.most_kept, self.now + self.kept)
+
+    @contextlib.contextmanager
+    def dropping(self) -> Iterator[None]:
+        """The program drops its outputs, which a loop that keeps them has until the next ones."""
+        before = self.now
+        yield
+        self.kept = before - self.now
 
     def allocate(self, size: int, name: str) -> int:
         ident = next(self.idents)
@@ -251,7 +305,10 @@ class ModelRecorder(Recorder):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = super().__torch_dispatch__(func, types, args, kwargs)
         backward = torch._C._current_graph_task_id() != -1
-        if func in MULTIPLICATIONS and backward not in self.has_cublas:
+        if func in MULTIPLICATIONS and not KEEPS_WORKSPACES:
+            size = CUBLASLT_WORKSPACE if is_biased(func, *args, **kwargs or {}) else CUBLAS_WORKSPACE
+            self.free(self.allocate(size, "cuBLAS workspace"), size)
+        elif func in MULTIPLICATIONS and backward not in self.has_cublas:
             self.has_cublas.add(backward)
             self.allocate(CUBLAS_WORKSPACE, "cuBLAS workspace")
         if func in WORKSPACES:
@@ -262,7 +319,7 @@ class ModelRecorder(Recorder):
         return result
 
 
-HOOK.update(getattr(member, "__code__", None) for member in vars(ModelRecorder).values())
+HOOK.update(codes(ModelRecorder))
 
 
 # The model.
@@ -325,10 +382,11 @@ def model_class(config: Any) -> Any:
 
 
 def make_model(config: Any, args: argparse.Namespace, device: str) -> Any:
-    config.use_cache = bool(args.generate)
+    if args.generate or args.checkpoint:    # else a training has what the configuration says
+        config.use_cache = bool(args.generate)
     with torch.device(device), default_dtype(DTYPES[args.dtype]):
-        model = model_class(config)._from_config(config, attn_implementation="sdpa",
-                                                 dtype=DTYPES[args.dtype])
+        # transformers chooses: sdpa, or else eager, as in a program that names neither
+        model = model_class(config)._from_config(config, dtype=DTYPES[args.dtype])
     if args.lora:
         model = with_lora(model, args.lora, device)
     if args.checkpoint:
@@ -365,15 +423,29 @@ def inputs_of(model: Any, batch: int, length: int, device: str) -> dict[str, Any
 
 # The programs.
 
-def train(model: Any, args: argparse.Namespace, batch: int, device: str, mark: Callable[..., None],
-          shards: Any) -> None:
+class Unrecorded:
+    """In the place of a recorder, for the same program without one."""
+
+    def mark(self, name: str) -> None:
+        pass
+
+    def dropping(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+
+def train(model: Any, args: argparse.Namespace, batch: int, device: str,
+          recorder: ModelRecorder | Unrecorded, shards: Any) -> None:
+    mark = recorder.mark
     params = [p for p in model.parameters() if p.requires_grad]
     optimizer = OPTIMIZERS[args.optimizer](params, foreach=True)
     for step in range(args.steps):
         inputs = inputs_of(model, batch, args.length, device)
         mark(f"step{step} fwd")
         with torch.autocast(device, dtype=torch.bfloat16, enabled=args.dtype == "amp"):
-            loss = model(**inputs).loss
+            outputs = model(**inputs)
+        loss = outputs.loss
+        with recorder.dropping():
+            del outputs
         mark(f"step{step} bwd")
         loss.backward()
         shards.end_backward()
@@ -386,8 +458,9 @@ def train(model: Any, args: argparse.Namespace, batch: int, device: str, mark: C
 
 @torch.no_grad()
 def generate(model: Any, args: argparse.Namespace, batch: int, device: str,
-             mark: Callable[..., None], shards: Any) -> None:
+             recorder: ModelRecorder | Unrecorded, shards: Any) -> None:
     """The prompt, then a token at a time; the cache grows in each layer."""
+    mark = recorder.mark
     mark(f"prefill {batch}x{args.length}")
     tokens = torch.zeros(batch, args.length, dtype=torch.long, device=device)
     with torch.autocast(device, dtype=torch.bfloat16, enabled=args.dtype == "amp"):
@@ -459,11 +532,11 @@ def description(model: Any, args: argparse.Namespace, batch: int) -> str:
 def record_fake(config: Any, args: argparse.Namespace, batch: int, path: str) -> None:
     with as_on_cuda():
         model = make_model(config, args, "cpu")
-        recorder = ModelRecorder(Converted(path))
+        recorder = ModelRecorder(Converted(path), hold_head=not args.generate)
         with recording(recorder, description(model, args, batch)):
             shards = Shards(recorder, model, args.shard, args.stage)
             adopt_model(recorder, model, shards)
-            (generate if args.generate else train)(model, args, batch, "cpu", recorder.mark, shards)
+            (generate if args.generate else train)(model, args, batch, "cpu", recorder, shards)
             recorder.mark("end")
 
 
@@ -472,7 +545,7 @@ def record_cuda(config: Any, args: argparse.Namespace, batch: int, path: str) ->
     model = make_model(config, args, "cuda")
     torch.cuda.reset_peak_memory_stats()
     torch.cuda.memory._record_memory_history(stacks="python", max_entries=10**6)
-    (generate if args.generate else train)(model, args, batch, "cuda", lambda name: None,
+    (generate if args.generate else train)(model, args, batch, "cuda", Unrecorded(),
                                            Shards(None, model, 1, 0))
     torch.cuda.memory._dump_snapshot(path)
     stats = torch.cuda.memory_stats()

@@ -29,13 +29,16 @@ from urllib.parse import quote, unquote
 import pytest
 
 from ._commands import compare_in, on_device, run_source
-from ._documents import Results
+from ._documents import Results, _size
 from ._program import ConditionError, FragsimError
 from ._traces import Source, Trace
 from .recording import create_beside
 
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 CONDITION = re.compile(r"(.*?)(<=|>=|==|!=|<|>)(.*)")
+# values of the program's message, of metrics that are bytes
+BYTES = re.compile(r"(peak|last)\.(?!segments|blocks|streams)")
+VALUE = re.compile(r"(?<![\w.'])\d{4,}(?![\w.%'])")
 
 
 class Given:
@@ -125,7 +128,7 @@ class Baseline:
                        allow_new_traces=True, allow_missing=True)    # those of other tests
         except ConditionError as error:
             if name in self.known:
-                raise fail("\n".join(x["message"] for x in error.result["gate"]["broken"])
+                raise fail("\n".join(in_units(x["message"]) for x in error.result["gate"]["broken"])
                            ) from None
         except FragsimError as error:
             raise fail(str(error)) from None
@@ -187,7 +190,14 @@ def negated(condition: str) -> str:
 def readable(message: str, conditions: tuple[str, ...]) -> str:
     for condition in conditions:
         message = message.replace(f"which fails '{negated(condition)}'", f"not as in {condition!r}")
-    return message.replace("which fails 'oom > 0'", "out of memory")
+    return "\n".join(map(in_units, message.replace("which fails 'oom > 0'", "out of memory").splitlines()))
+
+
+def in_units(line: str) -> str:
+    """6442450944 as 6.00 GiB (6,442,450,944 bytes)."""
+    if not BYTES.search(line):
+        return line
+    return VALUE.sub(lambda x: f"{_size(int(x[0]))} ({int(x[0]):,} bytes)", line)
 
 
 def judge(source: Source, mark: Any) -> Results:

@@ -164,11 +164,14 @@ class Recording:
         self.lock = threading.RLock()
         self.pid = os.getpid()
         self.on = self.told = True
-        # The program's own calls would end this history, or make it shorter.
-        self.replace(memory, "_record_memory_history", lambda real: lambda *_, **__: None)
+        self.keep_history(memory)
         self.watch_steps()
         self.watch_ends()
         observe(self.torch)
+
+    def keep_history(self, memory):
+        """The program's own calls would end this history, or make it shorter."""
+        self.replace(memory, "_record_memory_history", lambda real: lambda *_, **__: None)
 
     def replace(self, place, name, make):
         """place.name becomes make(what it was), until the recording ends."""
@@ -218,15 +221,17 @@ class Recording:
         # After an uncaught out-of-memory the file ends with the failed request, and stays so.
         if not (self.last_oom and is_oom(getattr(sys, "last_value", None))):
             self.dump()
-        self.stop()                 # signals do what they did: no thread of ours runs from now on
+        self.stop(at_exit=True)     # signals do what they did: no thread of ours runs from now on
 
-    def stop(self):
+    def stop(self, at_exit=False):
         """No more is recorded; the program goes on. A child after a fork asks nothing of torch:
-        a lock there may be held by a thread that the child does not have."""
+        a lock there may be held by a thread that the child does not have. Nor does a process that
+        ends: torch warns where another thread turned the history on."""
         if os.getpid() == self.pid:
             with self.lock:         # another thread may be writing
                 self.on = False
-            self.ends.append(self.history_off)
+            if not at_exit:
+                self.ends.append(self.history_off)
         self.on, self.over = False, True
         while self.ends:
             try:
@@ -287,7 +292,7 @@ class Recording:
         gc.disable()                # millions of new objects, and none of them garbage
         beside = None
         try:
-            snapshot = self.torch.cuda.memory._snapshot()
+            snapshot = self.snapshot()
             lines = self.describe(snapshot)
             path = self.path or self.choose()
             file, beside = create_beside(path)
@@ -303,9 +308,32 @@ class Recording:
                     os.unlink(beside)
                 except OSError:
                     pass
-        say(f"{path}: {lines[0]}{why}")
+        self.tell_written(lines, why)
+
+    def snapshot(self):
+        """What PyTorch knows. It asks whether torch has an _inductor, which torch answers by importing
+        800 modules for 5 seconds; one that the program has not imported compiled nothing of it."""
+        import threading
+        names, mine = vars(self.torch), threading.get_ident()
+        real = names.get("__getattr__")
+        if not real:
+            return self.torch.cuda.memory._snapshot()
+
+        def ours(name):
+            if name == "_inductor" and threading.get_ident() == mine:
+                raise AttributeError(name)
+            return real(name)
+        names["__getattr__"] = ours
+        try:
+            return self.torch.cuda.memory._snapshot()
+        finally:
+            if names["__getattr__"] is ours:
+                names["__getattr__"] = real
+
+    def tell_written(self, lines, why):
+        say(f"{self.path}: {lines[0]}{why}")
         for line in lines[1:]:
-            say(f"{path}: {line}")
+            say(f"{self.path}: {line}")
 
     def choose(self):
         number = rank()
@@ -549,18 +577,34 @@ def tell_nothing(recording):
         else "no process of the program started CUDA by torch: nothing is recorded")
 
 
+def load_beside(name):
+    """A module of this folder, which is no package here."""
+    from importlib import util
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = util.spec_from_file_location("fragsim" + name, path)
+    module = sys.modules[spec.name] = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def begin():
     """In each Python process of a program that `fragsim record --torch` runs."""
     global current
     name = os.environ.get("FRAGSIM_TORCH_FILE")
     if not name or current:
         return
-    current = Recording(name, int(os.environ.get("FRAGSIM_TORCH_STEPS") or 0),
-                        int(os.environ.get("FRAGSIM_TORCH_ENTRIES") or MAX_ENTRIES),
-                        start_ns=int(os.environ.get("FRAGSIM_TORCH_START") or 0))
+    entries = int(os.environ.get("FRAGSIM_TORCH_ENTRIES") or 0)
+    start_ns = int(os.environ.get("FRAGSIM_TORCH_START") or 0)
+    explains = os.environ.get("FRAGSIM_TORCH_EXPLAIN")
+    if explains:
+        watching = load_beside("_watching")
+        current = watching.Watching(name, max_entries=entries or watching.MAX_ENTRIES, start_ns=start_ns)
+    else:
+        current = Recording(name, int(os.environ.get("FRAGSIM_TORCH_STEPS") or 0), entries or MAX_ENTRIES,
+                            start_ns)
     follow_forks()
     sys.meta_path.insert(0, Finder(current))
-    if is_first(FIRST):
+    if is_first(FIRST) and not explains:
         import atexit
         atexit.register(tell_nothing, current)
 

@@ -12,8 +12,9 @@
 #include "base/format.h"
 #include "documents/document_head.h"
 #include "documents/documents.h"
-#include "messages/finder.h"
+#include "messages/message_log.h"
 #include "policy/choice.h"
+#include "policy/policies.h"
 #include "scope/claim.h"
 #include "search/fit_all.h"
 #include "search/trace_change.h"
@@ -21,10 +22,6 @@
 /* For a struct frag_change_found: text, csv, json, markdown. */
 extern const struct frag_format *const frag_change_formats[];
 extern const struct frag_document_type frag_change_document;
-
-/* Prints what out-of-memory messages say, for people; there is at least one group. */
-void frag_report_messages(const struct frag_message_groups *groups,
-			  const struct frag_text_style *paper, bool verbose, FILE *f);
 
 /* A script that gives the shards of a sweep to who distributes work. */
 struct frag_sweep_script {
@@ -63,9 +60,6 @@ const char *frag_fit_name(const struct frag_fits *fits, const struct frag_fitted
 			  char buf[FRAG_FIT_NAME_ROOM]);
 #define FIT_NAME(fits, one) frag_fit_name((fits), (one), (char[FRAG_FIT_NAME_ROOM]){ 0 })
 
-/* Members `policy` and `alloc_conf`. */
-void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice);
-
 /* One policy on one device, for the fields of a document; map: its intervals too. */
 struct frag_fit_view {
 	const struct frag_fits *fits;
@@ -82,12 +76,6 @@ void frag_fit_view_make(struct frag_fit_view *view, const struct frag_fits *fits
  * Its members except `trace`, those that a joint one has too, and those of its run without a limit.
  */
 extern const struct frag_field frag_fit_fields[], frag_capacity_fields[], frag_unlimited_fields[];
-
-/* Members of one policy on one device, except `trace`. map: its intervals too. */
-void frag_fit_members(struct frag_node_ref in, const struct frag_fits *fits,
-		      const struct frag_fitted *one, bool map);
-void frag_fit_unlimited_members(struct frag_node_ref in, const struct frag_fits *fits,
-				const struct frag_fitted *one);
 
 /* What is requested at once of a source: at its peak, on the device where that is the highest. */
 uint64_t frag_fits_requested(const struct frag_fits *fits, uint32_t source);

@@ -222,7 +222,7 @@ static int perfetto_end(struct frag_export *x, struct frag_error *err)
 		p = PUT(p,
 			"\n],\"otherData\":{\"producer\":\"fragsim " FRAG_VERSION "\",\"time\":\"");
 		p = x->by_time ? PUT(p, "t of the trace, in microseconds")
-			       : PUT(p, "steps: the trace has no times");
+			       : PUT(p, "events: the trace has no times");
 		p = PUT(p, "\",\"policy\":");
 		p = frag_put_json(p, x->choice->ops->name, strlen(x->choice->ops->name));
 		frag_outfile_used(x->out, PUT(p, ",\"params\":{"));

@@ -216,7 +216,7 @@ static int as_snapshot_put_call(struct frag_snapshot_out *s, const struct frag_s
 	if (rc || range || !known)
 		return rc;
 	if (c->kind == FRAG_CALL_MAP && c->offset + c->bytes > known->bytes)
-		return frag_fail(err, FRAG_EOUTPUT, "%s: step %" PRIu64 ": segment %" PRIu32 ": an"
+		return frag_fail(err, FRAG_EOUTPUT, "%s: event %" PRIu64 ": segment %" PRIu32 ": an"
 				 " expandable range of more than 64 TiB has no place among the"
 				 " addresses of a snapshot", s->x->out->path, step->event->step,
 				 c->ordinal);

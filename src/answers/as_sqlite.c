@@ -50,27 +50,47 @@ static const char as_sqlite_schema[] =
 	" expandable INTEGER, step INTEGER, release_step INTEGER, PRIMARY KEY(device, segment))"
 	" WITHOUT ROWID;";
 static const char as_sqlite_indexes[] =
-	"CREATE INDEX events_tag ON events(tag); CREATE INDEX blocks_tag ON blocks(tag);"
+	"CREATE INDEX events_tag ON events(tag) WHERE tag NOTNULL;"
+	"CREATE INDEX blocks_tag ON blocks(tag) WHERE tag NOTNULL;"
 	"CREATE INDEX blocks_segment ON blocks(device, segment);"
 	"CREATE INDEX blocks_free_step ON blocks(free_step);"
 	"CREATE INDEX segments_step ON segments(step); COMMIT;";
 
 #define OF_SEGMENT " WHERE device = ?1 AND segment = ?2"
 
-enum as_sqlite_query { INFO, DEVICE, TAG, STACK, EVENT, BLOCK, FREE, END, SEGMENT, MAP, RELEASE, QUERIES,
+enum as_sqlite_query { INFO, DEVICE, TAG, STACK, EVENT, BLOCK, FREE, END, OVER, SEGMENT, MAP, RELEASE, QUERIES,
 		       STEP = QUERIES };
 static const char *const as_sqlite_queries[QUERIES] = {
 	[INFO] = "INSERT INTO info VALUES(?,?)",
 	[DEVICE] = "INSERT INTO devices VALUES(?,?,?,?,?)",
 	[TAG] = "INSERT INTO tags VALUES(?,?)",
 	[STACK] = "INSERT INTO stacks VALUES(?,?,?,?,?)",
-	[EVENT] = "INSERT OR IGNORE INTO events VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-	[BLOCK] = "INSERT INTO blocks VALUES(?,?,?,?,?,?,?,?,?,NULL,NULL)",
+	[EVENT] = "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+	[BLOCK] = "INSERT INTO blocks VALUES(?,?,?,?,?,?,?,?,?,?,?)",
 	[FREE] = "UPDATE blocks SET free_step = ?2 WHERE step = ?1",
 	[END] = "UPDATE blocks SET end_step = ?2 WHERE step = ?1",
+	[OVER] = "UPDATE blocks SET free_step = ?2, end_step = ?2 WHERE step = ?1",
 	[SEGMENT] = "INSERT INTO segments VALUES(?,?,?,?,?,?,NULL)",
 	[MAP] = "UPDATE segments SET mapped = mapped + ?3, bytes = max(bytes, mapped + ?3)" OF_SEGMENT,
 	[RELEASE] = "UPDATE segments SET mapped = 0, release_step = ?3" OF_SEGMENT,
+};
+
+/*
+ * Blocks wait here for their ends, in the order of their steps, as an update of a row takes twice the
+ * time of the row. Those that live longest have one all the same.
+ */
+#define WAITING 32768
+
+struct as_sqlite_row {
+	uint64_t step, requested, bytes, segment, offset, tag, stack;
+	struct frag_handle id;          /* a number */
+	uint64_t free_step, end_step;   /* 0: not yet; no block is freed by the first event */
+	uint32_t device;
+};
+
+struct as_sqlite_slot {
+	uint64_t step;          /* 1 + that which allocated its block; 0: none */
+	uint64_t row;           /* the number of its row among those that waited */
 };
 
 struct as_sqlite {
@@ -78,8 +98,11 @@ struct as_sqlite {
 	sqlite3_stmt *queries[QUERIES + 1];
 	struct frag_handles tags;       /* number 0 is none */
 	struct frag_map stacks;         /* those that are in the table */
-	uint64_t *allocated;            /* by slot: 1 + the step that allocated its block; 0: none */
+	struct as_sqlite_slot *slots;
 	uint32_t slot_count, slot_capacity;
+	struct as_sqlite_row *waiting;  /* row i is at i % WAITING */
+	uint64_t written, rows;         /* rows that no longer wait; all rows */
+	uint64_t events;                /* 1 + the last event of the table */
 	int failed;                     /* of a callback: -FRAG_E... */
 };
 
@@ -106,7 +129,6 @@ static int as_sqlite_put(struct frag_export *x, enum as_sqlite_query query, stru
 	int rc;
 
 	va_start(values, kinds);
-	sqlite3_clear_bindings(q);
 	for (int i = 1; kinds[i - 1]; i++) {
 		const char kind = kinds[i - 1];
 
@@ -115,15 +137,20 @@ static int as_sqlite_put(struct frag_export *x, enum as_sqlite_query query, stru
 
 			if (number || kind == 'U')
 				sqlite3_bind_int64(q, i, (sqlite3_int64)number);
+			else
+				sqlite3_bind_null(q, i);
 		} else if (kind == 'd') {
 			sqlite3_bind_double(q, i, va_arg(values, double));
 		} else if (kind == 'D') {
 			(void)va_arg(values, double);
+			sqlite3_bind_null(q, i);
 		} else if (kind == 't') {
 			const struct frag_text text = va_arg(values, struct frag_text);
 
 			if (text.length)
 				sqlite3_bind_text(q, i, text.text, (int)text.length, SQLITE_STATIC);
+			else
+				sqlite3_bind_null(q, i);
 		} else if (kind == 'i') {
 			const struct frag_handle *h = va_arg(values, const struct frag_handle *);
 
@@ -131,6 +158,10 @@ static int as_sqlite_put(struct frag_export *x, enum as_sqlite_query query, stru
 				sqlite3_bind_text(q, i, h->text, (int)h->number, SQLITE_STATIC);
 			else if (h)
 				sqlite3_bind_int64(q, i, (sqlite3_int64)h->number);
+			else
+				sqlite3_bind_null(q, i);
+		} else {
+			sqlite3_bind_null(q, i);
 		}
 	}
 	va_end(values);
@@ -162,15 +193,20 @@ static void as_sqlite_initial(void *ctx, const struct frag_segment_view *g, cons
 					  (uint64_t)(g->page != 0));
 }
 
-/* The table of steps has a column for each metric that rows have by default. */
+/*
+ * The table of steps has a column for each metric that rows have by default. Of one device the step
+ * alone is the key, which is that of the rows: SQLite appends such rows without a search.
+ */
 static int as_sqlite_make_steps(struct frag_export *x, struct frag_error *err)
 {
 	struct as_sqlite *s = x->state;
 	sqlite3_str *create = sqlite3_str_new(s->db), *insert = sqlite3_str_new(s->db);
+	const bool alone = frag_sim_devices(x->sim)->count == 1;
 	char *sql[2];
 	int rc;
 
-	sqlite3_str_appendall(create, "CREATE TABLE steps(step INTEGER, device INTEGER");
+	sqlite3_str_appendf(create, "CREATE TABLE steps(step INTEGER%s, device INTEGER",
+			    alone ? " PRIMARY KEY" : "");
 	sqlite3_str_appendall(insert, "INSERT INTO steps VALUES(?,?");
 	for (uint32_t i = 0; i < FRAG_METRIC_ALL; i++) {
 		const struct frag_metric *metric = &frag_metric_table()[i];
@@ -181,7 +217,7 @@ static int as_sqlite_make_steps(struct frag_export *x, struct frag_error *err)
 				    metric->unit == FRAG_METRIC_PERCENT ? "REAL" : "INTEGER");
 		sqlite3_str_appendall(insert, ",?");
 	}
-	sqlite3_str_appendall(create, ", PRIMARY KEY(step, device)) WITHOUT ROWID");
+	sqlite3_str_appendall(create, alone ? ")" : ", PRIMARY KEY(step, device)) WITHOUT ROWID");
 	sqlite3_str_appendall(insert, ")");
 	sql[0] = sqlite3_str_finish(create);
 	sql[1] = sqlite3_str_finish(insert);
@@ -207,7 +243,11 @@ static int as_sqlite_begin(struct frag_export *x, struct frag_error *err)
 	if (!s || !frag_handles_init(&s->tags, frag_hash_seed())
 	    || !frag_map_init(&s->stacks, frag_hash_seed()))
 		return frag_fail_nomem(err);
-	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK
+	s->waiting = malloc(WAITING * sizeof(*s->waiting));
+	if (!s->waiting)
+		return frag_fail_nomem(err);
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK
 	    || sqlite3_exec(s->db, as_sqlite_schema, NULL, NULL, NULL) != SQLITE_OK)
 		return as_sqlite_fail(x, err);
 	for (int i = 0; i < QUERIES && !rc; i++)
@@ -280,7 +320,11 @@ static int as_sqlite_event(struct frag_export *x, const struct frag_step *step, 
 	const struct frag_handle *device = ev->device == FRAG_ALL ? NULL : &number;
 	const uint64_t stream = ev->stream, pool = ev->pool, stack = step->stack;
 	const bool timed = ev->members & FRAG_HAS_T;
+	struct as_sqlite *s = x->state;
 
+	if (ev->step < s->events)
+		return 0;
+	s->events = ev->step + 1;
 	if (ev->op != FRAG_OP_ALLOC)
 		return as_sqlite_put(x, EVENT, err, timed ? "Utdiinnnnntt" : "UtDiinnnnntt", ev->step, op,
 				     ev->t, device, id, ev->text, status);
@@ -288,56 +332,81 @@ static int as_sqlite_event(struct frag_export *x, const struct frag_step *step, 
 			     device, id, ev->bytes, stream, pool, tag, stack, status);
 }
 
-/* The block that an alloc has placed. */
+/* Writes the row that has waited longest. */
+static int as_sqlite_write(struct frag_export *x, struct frag_error *err)
+{
+	struct as_sqlite *s = x->state;
+	const struct as_sqlite_row *r = &s->waiting[s->written++ % WAITING];
+
+	return as_sqlite_put(x, BLOCK, err, r->requested ? "UUiUUUUuuuu" : "UUiUUnnuuuu", r->step,
+			     (uint64_t)r->device, &r->id, r->requested, r->bytes, r->segment, r->offset,
+			     r->tag, r->stack, r->free_step, r->end_step);
+}
+
+/* Writes rows from the first on: all, or those that are complete. */
+static int as_sqlite_flush(struct frag_export *x, bool all, struct frag_error *err)
+{
+	struct as_sqlite *s = x->state;
+	int rc = 0;
+
+	while (!rc && s->written < s->rows && (all || s->waiting[s->written % WAITING].end_step))
+		rc = as_sqlite_write(x, err);
+	return rc;
+}
+
+/* The block that an alloc has placed. An id that is a text does not outlive the step. */
 static int as_sqlite_block(struct frag_export *x, const struct frag_step *step, uint64_t tag,
 			   struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
 	struct as_sqlite *s = x->state;
+	int rc;
 
-	if (!FRAG_EXTEND(s->allocated, s->slot_capacity, s->slot_count, ev->slot))
+	if (!FRAG_EXTEND(s->slots, s->slot_capacity, s->slot_count, ev->slot))
 		return frag_fail_nomem(err);
-	s->allocated[ev->slot] = ev->step + 1;
-	if (!ev->bytes)
-		return as_sqlite_put(x, BLOCK, err, "UUiUUnnuu", ev->step, (uint64_t)step->device, &ev->id,
-				     ev->bytes, (uint64_t)0, tag, (uint64_t)step->stack);
-	return as_sqlite_put(x, BLOCK, err, "UUiUUUUuu", ev->step, (uint64_t)step->device, &ev->id, ev->bytes,
-			     step->bytes, (uint64_t)step->segment, step->offset, tag,
-			     (uint64_t)step->stack);
+	rc = as_sqlite_flush(x, false, err);
+	if (!rc && s->rows - s->written == WAITING)
+		rc = as_sqlite_write(x, err);
+	s->slots[ev->slot] = (struct as_sqlite_slot){ .step = ev->step + 1, .row = s->rows };
+	s->waiting[s->rows++ % WAITING] = (struct as_sqlite_row){
+		.step = ev->step, .device = step->device, .id = ev->id, .requested = ev->bytes,
+		.bytes = ev->bytes ? step->bytes : 0, .segment = step->segment,
+		.offset = step->offset, .tag = tag, .stack = step->stack,
+	};
+	return rc || !ev->id.text ? rc : as_sqlite_flush(x, true, err);
 }
 
-/* The block of a slot is freed, or no stream uses it any more: FREE, END. */
+/* The block of a slot is freed, no stream uses it any more, or both at once: FREE, END, OVER. */
 static int as_sqlite_over(struct frag_export *x, enum as_sqlite_query query, uint32_t slot, uint64_t step,
 			  struct frag_error *err)
 {
-	const struct as_sqlite *s = x->state;
+	struct as_sqlite *s = x->state;
+	struct as_sqlite_slot *of = slot < s->slot_count ? &s->slots[slot] : NULL;
+	const uint64_t allocated = of ? of->step : 0;
+	struct as_sqlite_row *r;
 
-	if (slot >= s->slot_count || !s->allocated[slot])
+	if (!allocated)
 		return 0;
-	return as_sqlite_put(x, query, err, "UU", s->allocated[slot] - 1, step);
+	if (query != FREE)
+		of->step = 0;
+	if (of->row < s->written)
+		return as_sqlite_put(x, query, err, "UU", allocated - 1, step);
+	r = &s->waiting[of->row % WAITING];
+	r->free_step = query != END ? step : r->free_step;
+	r->end_step = query != FREE ? step : r->end_step;
+	return 0;
 }
 
 /* Ends the blocks that the event frees, or that no stream uses any more. */
 static int as_sqlite_frees(struct frag_export *x, const struct frag_step *step, struct frag_error *err)
 {
 	const struct frag_event *ev = step->event;
-	struct as_sqlite *s = x->state;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < ev->ended_count && !rc; i++) {
+	for (uint32_t i = 0; i < ev->ended_count && !rc; i++)
 		rc = as_sqlite_over(x, END, ev->ended[i].slot, ev->step, err);
-		if (ev->ended[i].slot < s->slot_count)
-			s->allocated[ev->ended[i].slot] = 0;
-	}
-	if (ev->op != FRAG_OP_FREE || rc)
-		return rc;
-	rc = as_sqlite_over(x, FREE, ev->slot, ev->step, err);
-	if (rc || ev->waits)
-		return rc;
-	rc = as_sqlite_over(x, END, ev->slot, ev->step, err);
-	if (ev->slot < s->slot_count)
-		s->allocated[ev->slot] = 0;
-	return rc;
+	return rc || ev->op != FRAG_OP_FREE ? rc
+	       : as_sqlite_over(x, ev->waits ? FREE : OVER, ev->slot, ev->step, err);
 }
 
 /* A call of the device changes the table of segments. */
@@ -371,7 +440,6 @@ static int as_sqlite_metrics(struct frag_export *x, const struct frag_step *step
 	sqlite3_stmt *q = s->queries[STEP];
 	int column = 3, rc;
 
-	sqlite3_clear_bindings(q);
 	sqlite3_bind_int64(q, 1, (sqlite3_int64)step->event->step);
 	sqlite3_bind_int64(q, 2, step->device);
 	for (uint32_t i = 0; i < FRAG_METRIC_ALL; i++) {
@@ -384,6 +452,8 @@ static int as_sqlite_metrics(struct frag_export *x, const struct frag_step *step
 			sqlite3_bind_double(q, column, value.d);
 		else if (is_known(step->metrics, metric))
 			sqlite3_bind_int64(q, column, value.i);
+		else
+			sqlite3_bind_null(q, column);
 		column++;
 	}
 	rc = sqlite3_step(q) == SQLITE_DONE ? 0 : as_sqlite_fail(x, err);
@@ -413,9 +483,10 @@ static int as_sqlite_end(struct frag_export *x, struct frag_error *err)
 	struct as_sqlite *s = x->state;
 	sqlite3_int64 length;
 	unsigned char *bytes;
-	int rc = as_sqlite_put(x, INFO, err, "tt", as_sqlite_word("t"),
-			       as_sqlite_word(x->by_time ? "microseconds" : "none"));
+	int rc = as_sqlite_flush(x, true, err);
 
+	rc = rc ? rc : as_sqlite_put(x, INFO, err, "tt", as_sqlite_word("t"),
+				     as_sqlite_word(x->by_time ? "microseconds" : "none"));
 	if (!rc && sqlite3_exec(s->db, as_sqlite_indexes, NULL, NULL, NULL) != SQLITE_OK)
 		rc = as_sqlite_fail(x, err);
 	if (rc || (x->out->temporary && !x->out->packer))
@@ -439,7 +510,8 @@ static void as_sqlite_fini(struct frag_export *x)
 	sqlite3_close(s->db);
 	frag_handles_fini(&s->tags);
 	frag_map_fini(&s->stacks);
-	free(s->allocated);
+	free(s->slots);
+	free(s->waiting);
 	free(s);
 	x->state = NULL;
 }

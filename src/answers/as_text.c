@@ -125,7 +125,7 @@ static void print_chart(const struct frag_chart *c, int terminal, FILE *f)
 
 		fputc('0' + (tenth > 9 ? 9 : tenth), f);
 	}
-	fprintf(f, "\n  %12s  # allocated, : reserved, the highest of each range of steps\n", "");
+	fprintf(f, "\n  %12s  # allocated, : reserved, the highest of each range of events\n", "");
 }
 
 #define RULE_WIDTH 75
@@ -316,7 +316,7 @@ static void print_pair(const char *what, uint64_t predicted, uint64_t measured,
 
 static const char *oom_text(char buf[FRAG_NUMBER_ROOM], bool there, uint64_t step)
 {
-	snprintf(buf, FRAG_NUMBER_ROOM, there ? "step %" PRIu64 : "none", step);
+	snprintf(buf, FRAG_NUMBER_ROOM, there ? "event %" PRIu64 : "none", step);
 	return buf;
 }
 
@@ -332,9 +332,9 @@ static void print_prediction(const struct frag_prediction *p, FILE *f)
 		oom_text(a, p->oom_predicted, p->oom_step_predicted),
 		oom_text(b, p->oom_measured, p->oom_step_measured));
 	if (p->differs)
-		fprintf(f, "  decisions differ from step %" PRIu64 " on\n", p->first_difference);
+		fprintf(f, "  decisions differ from event %" PRIu64 " on\n", p->first_difference);
 	else
-		fprintf(f, "  decisions identical in %s%" PRIu64 " step%s\n",
+		fprintf(f, "  decisions identical in %s%" PRIu64 " event%s\n",
 			p->steps == 1 ? "the " : "all ", p->steps, frag_s(p->steps));
 }
 
@@ -398,7 +398,7 @@ static void print_probes(const struct frag_probes *all, FILE *f)
 
 	if (!count)
 		return;
-	fprintf(f, "  %-10s %8s %13s %13s %9s  %s\n", "probes", "step", "free", "in one piece",
+	fprintf(f, "  %-10s %8s %13s %13s %9s  %s\n", "probes", "event", "free", "in one piece",
 		"index, %", "mark");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_probe *p = &all->probe[worst[i]];
@@ -479,7 +479,7 @@ static void print_indices(const struct frag_report *r, int width)
 		"severe", width, "");
 	for (int i = 0; i < 2; i++)
 		fprintf(f, "%s %6s %6s %6s %6s", i ? "  " : " ", "mean", "p95", "max", "end");
-	fprintf(f, "  %8s\n", "steps");
+	fprintf(f, "  %8s\n", "events");
 	for (uint32_t i = 0; i < r->run_count; i++) {
 		const struct frag_result *run = r->runs[i].result;
 		const struct frag_distribution *both[] = { &run->fi_device, &run->fi };
@@ -537,7 +537,7 @@ static void print_marks(const struct frag_result *run, FILE *f)
 
 	if (!count)
 		return;
-	fprintf(f, "  %10s  %9s  %6s  %11s  %11s  %s\n", "step", "fi_device", "fi", "reserved",
+	fprintf(f, "  %10s  %9s  %6s  %11s  %11s  %s\n", "event", "fi_device", "fi", "reserved",
 		"allocated", "mark");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frag_mark *mark = &run->marks[worst[i]];
@@ -568,7 +568,7 @@ static void print_timeline(const struct frag_report *r, const struct frag_report
 
 	if (r->run_count > RUNS_WITH_CHART || (!chart && !result->mark_count))
 		return;
-	fprintf(r->to.f, "\n%s%s%s over its %" PRIu64 " step%s\n", frag_ink(&r->to, INK_BOLD),
+	fprintf(r->to.f, "\n%s%s%s over its %" PRIu64 " event%s\n", frag_ink(&r->to, INK_BOLD),
 		REPORT_NAME(r, result), frag_ink(&r->to, INK_PLAIN), result->steps, frag_s(result->steps));
 	if (chart)
 		print_chart(run->chart, r->to.columns, r->to.f);
@@ -606,7 +606,7 @@ static void print_trace(const struct frag_report *r)
 		fprintf(r->to.f, "    %" PRIu64 " bad event%s left out\n", t->skipped,
 			frag_s(t->skipped));
 	if (t->scope.ends == FRAG_ENDS_OOM)
-		fprintf(r->to.f, "  recording ends here: at its own out-of-memory, %s at step %"
+		fprintf(r->to.f, "  recording ends here: at its own out-of-memory, %s at event %"
 			PRIu64 "\n", SIZE(t->oom_bytes), t->oom_step);
 }
 

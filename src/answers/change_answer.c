@@ -74,9 +74,9 @@ static void change_print_pairs(const struct frag_change_found *c, const struct f
 static char *change_request_text(char buf[300], const struct frag_change_request *r)
 {
 	if (r->bytes == UINT64_MAX)
-		snprintf(buf, 300, "no more request after step %" PRIu64, r->step);
+		snprintf(buf, 300, "no more request after event %" PRIu64, r->step);
 	else
-		snprintf(buf, 300, "%s%s%.120s%s at step %" PRIu64, SIZE(r->bytes),
+		snprintf(buf, 300, "%s%s%.120s%s at event %" PRIu64, SIZE(r->bytes),
 			 r->tag ? " \"" : "", r->tag ? SHOWN(r->tag) : "", r->tag ? "\"" : "",
 			 r->step);
 	return buf;
@@ -203,57 +203,102 @@ static void change_print(const void *what, const struct frag_text_style *to)
 	change_print_tags(what, to);
 }
 
-static const struct frag_column csv_columns[] = {
-	{ "kind", NULL, FRAG_CELL_WORD }, { "name", NULL, FRAG_CELL_TEXT },
-	{ "old", NULL, FRAG_CELL_CAPACITY }, { "new", NULL, FRAG_CELL_CAPACITY },
-	{ "change", NULL, FRAG_CELL_WORD }, { 0 },
-}, shown_columns[] = {
-	{ NULL, "part or tag", FRAG_CELL_TEXT }, { NULL, "old", FRAG_CELL_SIZE },
-	{ NULL, "new", FRAG_CELL_SIZE }, { NULL, "change", FRAG_CELL_WORD }, { 0 },
+/* Rows: the whole, its parts, then the tags ------------------------------------------ */
+
+struct frag_change_line {
+	const char *kind, *name;
+	uint64_t old, now;              /* UINT64_MAX: of a part, which has none */
+	int64_t change;
 };
 
-static void change_fill_row(struct frag_table *t, const char *kind, const char *name, uint64_t old,
-			    uint64_t now, int64_t change)
+/* The whole and its parts; behind them *i is the index of a tag. */
+static bool whole_at(const struct frag_change_found *c, uint32_t *i, struct frag_change_line *to)
 {
-	char text[CHANGE_ROOM];
-
-	if (t->csv)
-		frag_cell_text(t, kind);
-	frag_cell_text(t, name);
-	frag_cell_bytes(t, old);
-	frag_cell_bytes(t, now);
-	snprintf(text, sizeof(text), "%+" PRId64, change);
-	frag_cell_text(t, t->csv ? text : CHANGED(change));
+	if (*i > FRAG_PARTS) {
+		*i -= FRAG_PARTS + 1;
+		return false;
+	}
+	if (!*i)
+		*to = (struct frag_change_line){
+			"whole", "reserved", c->old.run->peak.reserved, c->now.run->peak.reserved, c->reserved,
+		};
+	else
+		*to = (struct frag_change_line){
+			"part", frag_change_part_names[*i - 1], UINT64_MAX, UINT64_MAX, c->parts[*i - 1],
+		};
+	return true;
 }
 
-/* The whole, its parts, then the tags: in Markdown those that change most. */
-static void change_fill(struct frag_table *t, const void *what)
+static bool csv_line_at(const void *of, uint32_t i, void *element)
 {
-	const struct frag_change_found *c = what;
+	const struct frag_change_found *c = of;
+	struct frag_change_line *to = element;
+	const struct frag_change_row *tag;
 
-	change_fill_row(t, "whole", "reserved", c->old.run->peak.reserved,
-			c->now.run->peak.reserved, c->reserved);
-	for (uint32_t i = 0; i < FRAG_PARTS; i++)
-		change_fill_row(t, "part", frag_change_part_names[i], UINT64_MAX, UINT64_MAX,
-				c->parts[i]);
-	for (uint32_t i = 0; t->csv && i < c->tag_count; i++) {
-		const struct frag_change_row *tag = &c->tags[i];
-
-		change_fill_row(t, "tag", tag->tag ? tag->tag : "", tag->old.at_peak,
-				tag->now.at_peak, change_of(tag->old.at_peak, tag->now.at_peak));
-	}
-	for (uint32_t i = 0; !t->csv && i < c->row_count && i < TAGS_SHOWN
-			     && frag_change_of(&c->rows[i]); i++) {
-		const struct frag_change_row *row = &c->rows[i];
-		const char *tag = row->tag, *word = change_word(row);
-		char text[FRAG_PRINTABLE_ROOM + 24];
-
-		snprintf(text, sizeof(text), *word ? "%.2000s (%s)" : "%.2000s", tag ? tag : "(no tag)",
-			 word);
-		change_fill_row(t, "tag", text, row->old.at_peak, row->now.at_peak,
-				frag_change_of(row));
-	}
+	if (whole_at(c, &i, to))
+		return true;
+	if (i >= c->tag_count)
+		return false;
+	tag = &c->tags[i];
+	*to = (struct frag_change_line){
+		"tag", tag->tag ? tag->tag : "", tag->old.at_peak, tag->now.at_peak,
+		change_of(tag->old.at_peak, tag->now.at_peak),
+	};
+	return true;
 }
+
+/* Tags that are one up to its numbers are one row, and those that change most are shown. */
+struct frag_shown_line {
+	struct frag_change_line line;
+	char text[FRAG_PRINTABLE_ROOM + 24];
+};
+
+static bool shown_line_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_change_found *c = of;
+	struct frag_shown_line *to = element;
+	const struct frag_change_row *row;
+	const char *word;
+
+	if (whole_at(c, &i, &to->line))
+		return true;
+	if (i >= c->row_count || i >= TAGS_SHOWN || !frag_change_of(&c->rows[i]))
+		return false;
+	row = &c->rows[i];
+	word = change_word(row);
+	snprintf(to->text, sizeof(to->text), *word ? "%.2000s (%s)" : "%.2000s",
+		 row->tag ? row->tag : "(no tag)", word);
+	to->line = (struct frag_change_line){
+		"tag", to->text, row->old.at_peak, row->now.at_peak, frag_change_of(row),
+	};
+	return true;
+}
+
+static const char *line_change(const void *line, char *buf)
+{
+	snprintf(buf, FRAG_NUMBER_ROOM, "%+" PRId64, ((const struct frag_change_line *)line)->change);
+	return buf;
+}
+
+static const char *shown_change(const void *line, char *buf)
+{
+	return change_text(buf, ((const struct frag_change_line *)line)->change);
+}
+
+#define LINE(m) FRAG_AT(change_line, m)
+static const struct frag_field line_fields[] = {
+	{ NULL, FRAG_TYPE_TEXT, LINE(kind), NULL, "kind" },
+	{ NULL, FRAG_TYPE_TEXT, LINE(name), NULL, "name", "part or tag" },
+	{ NULL, FRAG_TYPE_BYTES, LINE(old), NULL, "old", "old", .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_BYTES, LINE(now), NULL, "new", "new", .absence = FRAG_UNLESS_MAX },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, "change", .text = line_change },
+	{ NULL, FRAG_TYPE_WORD, FRAG_WHOLE, NULL, NULL, "change", .text = shown_change },
+	{ 0 },
+}, csv_lines[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = line_fields, .each = csv_line_at }, { 0 },
+}, shown_lines[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = line_fields, .each = shown_line_at }, { 0 },
+};
 
 /* The document, see fragsim-diff(1) ------------------------------------------------ */
 
@@ -353,10 +398,10 @@ static const struct frag_field side_fields[] = {
 	{ "reserved", FRAG_TYPE_INTEGER, FOUND(reserved), "the peak of reserved of NEW minus that of OLD" },
 	{ "parts", FRAG_TYPE_OBJECT, FRAG_WHOLE, "they add up to `reserved`", .fields = parts_fields },
 	{ "tags", FRAG_TYPE_LIST, FRAG_ARRAY(change_found, tags, tag_count), "live requested bytes by tag, each at"
-	  " the first step with the peak of requested; the largest change first", .fields = tag_fields,
-	  .cut = true },
-	{ "first_difference", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the steps of the first requests that differ in size"
-	  " or tag; of a trace that has ended, the number of its steps; null: none differs",
+	  " the first event with the peak of requested; the largest change first",
+	  .fields = tag_fields, .cut = true },
+	{ "first_difference", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the events of the first requests that"
+	  " differ in size or tag; of a trace that has ended, the number of its events; null: none",
 	  .get = first_difference, .fields = first_fields, .nullable = true },
 	{ "undo", FRAG_TYPE_OBJECT, FRAG_WHOLE, "settings under which NEW reserves no more than OLD, of the short"
 	  " grid those with the minimum; null: there are none, or NEW reserves no more", .get = undo_of,
@@ -378,17 +423,15 @@ const struct frag_document_type frag_change_document = {
 static void change_print_markdown(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_text_style plain = { .f = to->f };
-	struct frag_table table;
 
 	fprintf(to->f, "**%s**\n\n```text\n", change_verdict(what, (char[VERDICT_ROOM]){ 0 }));
 	change_print_reasons(what, &plain);
 	fputs("```\n\n", to->f);
-	frag_table_begin(&table, shown_columns, false, to->f);
-	change_fill(&table, what);
+	frag_table_print(shown_lines, FRAG_TABLE_MARKDOWN, what, to->f);
 }
 
 const struct frag_format *const frag_change_formats[] = {
-	FRAG_TEXT_FORM("text", change_print), FRAG_ROWS_FORM("csv", csv_columns, change_fill),
+	FRAG_TEXT_FORM(change_print), FRAG_CSV_FORM(csv_lines),
 	FRAG_DOCUMENT_FORM(frag_change_document),
-	FRAG_TEXT_FORM("markdown", change_print_markdown), NULL,
+	FRAG_MARKDOWN_TEXT_FORM(change_print_markdown), NULL,
 };

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "answers/failure_text.h"
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "documents/documents.h"
@@ -44,65 +45,6 @@ const char *frag_oom_advice(const struct frag_oom *oom, char buf[FRAG_OOM_ADVICE
 	return buf;
 }
 
-/* "1.23 GiB of model.py:24 forward since the last optimizer step, 4 passes, none freed" */
-static void add_past_accumulation(struct frag_words *w, const struct frag_accumulation *a, const char *tag)
-{
-	frag_add(w, "%s of %s ", SIZE(a->bytes), tag);
-	if (a->after_step)
-		frag_add(w, "since the last optimizer step, %" PRIu32 " passes", a->passes);
-	else
-		frag_add(w, "over the last %" PRIu32 " %s", a->passes,
-			 a->in_step ? "optimizer steps" : "rounds");
-	frag_add(w, a->larger ? ", in blocks that grow" : ", none freed");
-}
-
-/* "the attempt that failed at event 571 left 800.00 MiB behind (5 blocks of model.py:24 step)" */
-static void add_past_attempt(struct frag_words *w, const struct frag_failed_attempt *a, const char *tag)
-{
-	frag_add(w, "the attempt that failed at event %" PRIu64 " left %s behind (%" PRIu64
-		 " block%s of %s)", a->failed_at, SIZE(a->bytes), a->blocks, frag_s(a->blocks),
-		 tag);
-}
-
-/* "733.96 MiB of model.py:26 run, 2.12 MiB per iteration over 346 iterations, none freed" */
-static void add_past_leak(struct frag_words *w, const struct frag_past_leak *leak, const char *tag)
-{
-	frag_add(w, "%s of %s, %s per iteration over %" PRIu32 " iterations, none freed",
-		 SIZE(leak->bytes), tag, SIZE(leak->an_iteration), leak->rounds);
-}
-
-bool frag_add_past(struct frag_words *w, enum frag_oom_cause cause,
-		   const struct frag_oom_past *past, const char *tag)
-{
-	if (cause == FRAG_CAUSE_FAILED_ATTEMPT)
-		add_past_attempt(w, &past->attempt, tag);
-	else if (cause == FRAG_CAUSE_ACCUMULATION)
-		add_past_accumulation(w, &past->accumulation, tag);
-	else if (cause == FRAG_CAUSE_LEAK)
-		add_past_leak(w, &past->leak, tag);
-	else
-		return false;
-	return true;
-}
-
-void frag_put_gain(const struct frag_text_style *to, const char *setting, uint64_t left,
-		   enum frag_oom_cause cause, const struct frag_oom_past *past)
-{
-	const struct frag_accumulation *a = &past->accumulation;
-	const bool leak = cause == FRAG_CAUSE_LEAK;
-	const uint64_t each = leak ? past->leak.an_iteration
-				   : a->bytes / (a->passes ? a->passes : 1);
-	const char *one = leak ? "iteration" : a->in_step ? "optimizer step" : "pass";
-	const char *several = leak ? "iterations" : a->in_step ? "optimizer steps" : "passes";
-
-	if (left < 2 * each)
-		frag_put_row(to, "set", "no setting helps: %s leaves %s, one more %s needs ~%s",
-			     setting, SIZE(left), one, SIZE(each));
-	else
-		frag_put_row(to, "set", "no setting is a fix: %s leaves %s, for about %" PRIu64
-			     " more %s", setting, SIZE(left), left / (each ? each : 1), several);
-}
-
 void frag_put_failures(const struct frag_text_style *to, const struct frag_recorded_failures *f,
 		       const char *more)
 {
@@ -140,7 +82,7 @@ static void print_stacks(const struct frag_tag_usage *holder, FILE *f)
 
 		/* a stack that all blocks share needs no numbers */
 		if (stack->blocks != holder->blocks)
-			fprintf(f, "%14s%s in %" PRIu64 " block%s, the oldest from step %" PRIu64
+			fprintf(f, "%14s%s in %" PRIu64 " block%s, the oldest from event %" PRIu64
 				":\n", "", SIZE(stack->bytes), stack->blocks,
 				frag_s(stack->blocks), stack->oldest);
 		print_frames(stack->frames, f);
@@ -161,7 +103,7 @@ static void print_holder(const struct frag_report *r, const struct frag_tag_usag
 	frag_add(&w, "%s in %" PRIu64 " block%s", SIZE(holder->bytes), holder->blocks,
 		 frag_s(holder->blocks));
 	if (long_form)
-		frag_add(&w, ", the oldest from step %" PRIu64 ",", holder->oldest);
+		frag_add(&w, ", the oldest from event %" PRIu64 ",", holder->oldest);
 	frag_add(&w, "%s %s", !long_form && holder->tag ? " of" : "",
 		 holder->tag ? SHORT(holder->tag) : "without a tag");
 	frag_put_wrapped(&r->to, head, w.text);
@@ -210,7 +152,7 @@ static void oom_print(const struct frag_report *r, const struct frag_result *run
 	char message[FRAG_OOM_MESSAGE_ROOM], advice[FRAG_OOM_ADVICE_ROOM];
 
 	if (r->verbose) {
-		fprintf(r->to.f, "%sOOM at step %" PRIu64 "%s", frag_ink(&r->to, INK_RED),
+		fprintf(r->to.f, "%sOOM at event %" PRIu64 "%s", frag_ink(&r->to, INK_RED),
 			oom->step, frag_ink(&r->to, INK_PLAIN));
 		if (oom->id)
 			fprintf(r->to.f, ", id %.60s, %" PRIu64 " byte%s", oom->id, oom->size,
@@ -253,7 +195,7 @@ static const char *mark_text(const struct frag_result *run, uint64_t step, char 
 	FRAG_COUNT_WHILE(low, run->mark_count, run->marks[low].step <= step);
 	*buf = '\0';
 	if (low)
-		snprintf(buf, 128, " (%s)", SHORT(run->marks[low - 1].name));
+		snprintf(buf, 128, " (%s)", MARK_PLACE("", run->marks[low - 1].name));
 	return buf;
 }
 
@@ -289,49 +231,24 @@ static const char *tag_text(const struct frag_text *tag, char buf[TAG_ROOM])
 	return buf;
 }
 
-/* The cause in one word, with the pair of numbers behind it. */
+/* The verdict on the first OOM. */
 static void print_cause(const struct frag_report *r, const struct frag_result *run,
 			const struct frag_diagnosis *a)
 {
 	const struct frag_oom *oom = &run->ooms[0];
 	const struct frag_metrics *m = &oom->metrics;
-	const struct frag_oom_diagnosis d = frag_diagnosis_cause(a, run);
-	const uint64_t free = m->free + (m->device_free > 0 ? (uint64_t)m->device_free : 0);
-	const uint64_t piece = frag_oom_piece(oom), room = frag_usable_bytes(run);
-	/* not at this moment, but at the peak of the whole trace */
-	const bool later = a && run->total && a->requested > room && m->active + oom->need <= room;
-	struct frag_words w = WORDS(600);
+	const struct frag_oom_diagnosis d = frag_diagnosis_oom(a, run);
+	const uint64_t left = m->device_free > 0 ? (uint64_t)m->device_free : 0;
 	char tag[TAG_ROOM];
 
 	tag_text(&d.past_tag, tag);
-	/* no id: no request of the program's, but the pool that the policy has from the start */
-	if (!oom->id)
-		frag_add(&w, "initial pool of %s requested, %s free", SIZE(oom->tried), SIZE(free));
-	else if (frag_add_past(&w, d.cause, &d.past, SHOWN(tag)))
-		;
-	else if (d.cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
-		frag_add(&w, "%s requested, %s allows %s in total", SIZE(oom->tried),
-			 oom->limit_key ? oom->limit_key : "a fraction set by the program",
-			 SIZE(oom->limit));
-	else if (d.cause == FRAG_CAUSE_PENDING)
-		frag_add(&w, "%s requested; freed blocks that a stream still uses would suffice",
-			 SIZE(oom->tried));
-	else if (d.cause == FRAG_CAUSE_TRANSIENT)
-		frag_add(&w, "%s requested; a second attempt succeeds", SIZE(oom->tried));
-	else if (d.cause == FRAG_CAUSE_FRAGMENTATION && piece >= oom->demand)
-		frag_add(&w, "%s free, contiguous, but the policy does not release it",
-			 SIZE(piece));
-	else if (d.cause == FRAG_CAUSE_FRAGMENTATION)
-		frag_add(&w, "%s free, largest contiguous block %s", SIZE(free), SIZE(piece));
-	else if (d.cause == FRAG_CAUSE_TOO_LARGE)
-		frag_add(&w, "%s requested, %s usable", SIZE(oom->tried), SIZE(room));
-	else if (d.cause == FRAG_CAUSE_CAPACITY && later)
-		frag_add(&w, "lower bound %s, %s usable", SIZE(a->requested), SIZE(room));
-	else
-		frag_add(&w, "%s requested, %s free in total", SIZE(oom->tried), SIZE(free));
-	frag_put_row(&r->to, "verdict", "%s%s: %s", frag_oom_cause_name(d.cause),
-		     oom->id && d.cause == FRAG_CAUSE_FRAGMENTATION && d.nearly_full
-		     ? ", nearly full" : "", w.text);
+	frag_put_failure(&r->to, &(struct frag_failure){
+		.verdict = d.verdict, .nearly_full = d.nearly_full, .past = &d.past, .tag = SHOWN(tag),
+		.initial = !oom->id, .need = oom->need, .demand = oom->demand, .active = m->active,
+		.pending = m->active - m->allocated, .free = m->free + left,
+		.largest = frag_oom_piece(oom), .usable = frag_usable_bytes(run),
+		.lower_bound = a ? a->requested : 0, .limit = oom->limit, .limit_key = oom->limit_key,
+	});
 }
 
 #define EXACTLY(bytes) device_text((char[2 * FRAG_NUMBER_ROOM]){ 0 }, (bytes))
@@ -446,8 +363,8 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 	if (!a)
 		return;
 	if (a->fix.found && run->total && r->trace->scope.ends == FRAG_ENDS_OOM
-	    && frag_cause_grows(a->oom.cause)) {
-		frag_put_gain(&r->to, CONF(&a->fix.choice), a->fix.left, a->oom.cause,
+	    && frag_verdict_grows(a->oom.verdict)) {
+		frag_put_gain(&r->to, CONF(&a->fix.choice), a->fix.left, a->oom.verdict,
 			      &a->oom.past);
 	} else if (a->fix.found) {
 		if (run->status != FRAG_RUN_OOM)
@@ -461,9 +378,7 @@ static void print_fix(const struct frag_report *r, const struct frag_result *run
 		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program",
 			     run->ooms[0].limit_key ? run->ooms[0].limit_key : "fraction");
 	} else if (a->fixes && run->status == FRAG_RUN_OOM) {
-		frag_put_row(&r->to, "next", "a larger %s, or a lower peak of the program: none of"
-			     " %u other settings fits", frag_oom_is_limit(&run->ooms[0])
-			     ? "fraction or device" : "device", a->fixes);
+		frag_put_no_setting(&r->to, a->fixes, frag_diagnosis_oom(a, run).verdict);
 	} else if (frag_diagnosis_exceeds_capacity(a, run)) {
 		frag_put_row(&r->to, "next", "a larger device, or a lower peak of the program");
 	}
@@ -528,14 +443,14 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 			 ? " after %s (without frames, as in a backward pass)" : " requested by %s",
 			 SHOWN(tag_text(&a->oom.requested_by, tag)));
 	if (oom) {
-		frag_put_first_line(&r->to, INK_RED, "OOM: ", "%s failed to %s %s%s at step %" PRIu64
-				    " of %" PRIu64 "%s", name,
+		frag_put_first_line(&r->to, INK_RED, "OOM: ", "%s failed to %s %s%s at event %"
+				    PRIu64 " of %" PRIu64 "%s", name,
 				    oom->id ? "allocate" : "reserve its initial pool of",
 				    SIZE(oom->size), by, oom->step, r->trace->events,
 				    known ? "" : mark);
 	} else if (run->status == FRAG_RUN_INTERRUPTED) {
 		frag_put_first_line(&r->to, INK_YELLOW, "INTERRUPTED: ", "%s after %" PRIu64
-				    " step%s, with at least %s reserved at its peak", name,
+				    " event%s, with at least %s reserved at its peak", name,
 				    run->steps, frag_s(run->steps), SIZE(peak));
 	} else {
 		if (run->total)
@@ -544,7 +459,7 @@ static void print_head_of_one(const struct frag_report *r, const struct frag_res
 		snprintf(head, sizeof(head), "%s: ", run->total ? frag_fits_head(&r->trace->scope)
 							       : "NO LIMIT");
 		frag_put_first_line(&r->to, run->total && is_part(r) ? INK_YELLOW : INK_GREEN, head,
-				    "%s reserves %s%s at step %" PRIu64 " of %" PRIu64 "%s", name,
+				    "%s reserves %s%s at event %" PRIu64 " of %" PRIu64 "%s", name,
 				    SIZE(peak), spare, run->peak_step, r->trace->events, mark);
 	}
 }
@@ -577,7 +492,7 @@ static void add_devices(const struct frag_report *r, const struct outcome *o, st
 {
 	frag_add(w, "%s ", SHOWN(frag_choice_label(&r->runs[0].result->choice)));
 	if (o->failed)
-		frag_add(w, "fails with an OOM on device %u of %u, at step %" PRIu64,
+		frag_add(w, "fails with an OOM on device %u of %u, at event %" PRIu64,
 			 o->failed->device, r->run_count,
 			 o->failed->ooms ? o->failed->ooms[0].step : o->failed->steps);
 	else

@@ -48,9 +48,9 @@ static const char *end_text(char buf[96], const struct frag_run *run)
 	if (r->status == FRAG_RUN_OK)
 		return "finished";
 	if (oom && r->oom_count)
-		snprintf(buf, 96, "OOM at step %" PRIu64, r->ooms[0].step);
+		snprintf(buf, 96, "OOM at event %" PRIu64, r->ooms[0].step);
 	else
-		snprintf(buf, 96, "%s %" PRIu64 " step%s", oom ? "OOM within"
+		snprintf(buf, 96, "%s %" PRIu64 " event%s", oom ? "OOM within"
 			 : r->status == FRAG_RUN_ERROR ? "the policy failed after"
 						       : "interrupted after",
 			 r->steps, frag_s(r->steps));
@@ -114,11 +114,11 @@ const char *frag_place_text(char buf[FRAG_PLACE_ROOM], const struct frag_diverge
 	struct frag_words w = { .text = buf, .size = FRAG_PLACE_ROOM };
 
 	if (p->kind == FRAG_WHERE_MARK)
-		frag_add(&w, "mark '%s' (step %" PRIu64 ")", p->mark, p->step);
+		frag_add(&w, "mark '%s' (event %" PRIu64 ")", p->mark, p->step);
 	else if (p->kind == FRAG_WHERE_STEP)
-		frag_add(&w, "step %" PRIu64 " (%s)", p->step, p->event);
+		frag_add(&w, "event %" PRIu64 " (%s)", p->step, p->event);
 	else
-		frag_add(&w, "steps %" PRIu64 " to %" PRIu64, p->step, p->last);
+		frag_add(&w, "events %" PRIu64 " to %" PRIu64, p->step, p->last);
 	if (p->kind != FRAG_WHERE_MARK && *p->mark)
 		frag_add(&w, ", after mark '%s'", p->mark);
 	return buf;
@@ -269,20 +269,95 @@ const char *frag_outcome_text(char *buf, size_t size, const struct frag_diff *d)
 
 /* CSV: a row for each run and metric ------------------------------------------- */
 
-static const struct frag_column columns[] = {
-	{ "trace", NULL, FRAG_CELL_TEXT }, { "policy", NULL, FRAG_CELL_TEXT },
-	{ "device", NULL, FRAG_CELL_COUNT }, { "status", NULL, FRAG_CELL_WORD },
-	{ "figure", NULL, FRAG_CELL_WORD }, { "base", NULL, FRAG_CELL_WORD },
-	{ "value", NULL, FRAG_CELL_WORD }, { "difference", NULL, FRAG_CELL_WORD },
-	{ "percent", NULL, FRAG_CELL_WORD }, { "verdict", NULL, FRAG_CELL_WORD }, { 0 },
+bool frag_diff_next(struct frag_diff_row *row, const struct frag_comparison *c,
+		    bool (*shows)(const struct frag_diff_row *row))
+{
+	const uint32_t of_pair = 1 + FRAG_FIGURES;
+
+	for (; row->index < c->count; row->index++, row->at = 0) {
+		row->group = &c->group[row->index];
+		while (row->at < 1 + (uint64_t)row->group->count * of_pair) {
+			const uint64_t at = row->at++;
+
+			row->pair = at ? &row->group->pair[(at - 1) / of_pair] : NULL;
+			row->figure = at && (at - 1) % of_pair ? &frag_figures[(at - 1) % of_pair - 1]
+							       : NULL;
+			if (row->figure)
+				row->change = frag_pair_change(row->figure, row->pair);
+			if (shows(row))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change)
+{
+	return !figure->optional || change->has_base || change->has_value;
+}
+
+/* A trace whose content changed, before the metrics of its runs. */
+static bool csv_shows(const struct frag_diff_row *row)
+{
+	if (!row->pair)
+		return row->group->changed;
+	return row->figure && frag_figure_is_listed(row->figure, &row->change);
+}
+
+struct frag_diff_line {
+	struct frag_diff_row row;
+	const struct frag_diff *diff;
 };
 
-static void put_value(struct frag_table *t, enum frag_unit unit, bool there, double value)
+static bool line_at(const void *of, uint32_t i, void *element)
 {
-	char text[FRAG_NUMBER_ROOM + 16];
+	struct frag_diff_line *line = element;
 
-	frag_snprintf(text, sizeof(text), unit == FRAG_POINTS ? "%.4f" : "%.0f", value);
-	frag_cell_text(t, there ? text : NULL);
+	if (!i)
+		*line = (struct frag_diff_line){ .diff = of };
+	return frag_diff_next(&line->row, line->diff->comparison, csv_shows);
+}
+
+static const struct frag_run *run_of(const struct frag_diff_row *row)
+{
+	return row->pair && row->pair->run ? row->pair->run : row->pair ? row->pair->base : NULL;
+}
+
+const char *frag_diff_trace(const void *row, char *buf)
+{
+	(void)buf;
+	return frag_group_path(((const struct frag_diff_row *)row)->group);
+}
+
+static const char *line_policy(const void *row, char *buf)
+{
+	const struct frag_run *run = run_of(row);
+
+	(void)buf;
+	return run ? run->policy : NULL;
+}
+
+static struct frag_cell_value line_device(const void *row)
+{
+	const struct frag_run *run = run_of(row);
+
+	return (struct frag_cell_value){ .there = run, .u = run ? run->result.device : 0 };
+}
+
+static const char *line_status(const void *of, char *buf)
+{
+	const struct frag_diff_row *row = of;
+
+	(void)buf;
+	return row->pair && row->pair->run ? frag_run_status_name(row->pair->run->result.status) : NULL;
+}
+
+static const char *line_figure(const void *of, char *buf)
+{
+	const struct frag_diff_row *row = of;
+
+	(void)buf;
+	return row->figure ? row->figure->path : "content";
 }
 
 /* Numbers only: a peak that was cut is none, and left out, with what is made of it. */
@@ -291,61 +366,82 @@ static bool is_whole(const struct frag_figure *figure, const struct frag_run *ru
 	return run && (run->result.status == FRAG_RUN_OK || !figure->of_peaks);
 }
 
-bool frag_figure_is_listed(const struct frag_figure *figure, const struct frag_change *change)
+static const char *number(const struct frag_diff_row *row, bool there, double value, char *buf)
 {
-	return !figure->optional || change->has_base || change->has_value;
+	frag_snprintf(buf, FRAG_NUMBER_ROOM + 16, row->figure->unit == FRAG_POINTS ? "%.4f" : "%.0f",
+		      value);
+	return there ? buf : NULL;
 }
 
-static void put_row(struct frag_table *t, const struct frag_group *g, const struct frag_pair *pair,
-		    const struct frag_figure *figure)
+static const char *line_base(const void *of, char *buf)
 {
-	const struct frag_run *run = pair->run ? pair->run : pair->base;
-	const struct frag_change c = frag_pair_change(figure, pair);
+	const struct frag_diff_row *row = of;
 
-	if (!frag_figure_is_listed(figure, &c))
-		return;
-	frag_cell_text(t, frag_group_path(g));
-	frag_cell_text(t, run->policy);
-	frag_cell(t, true, run->result.device);
-	frag_cell_text(t, pair->run ? frag_run_status_name(pair->run->result.status) : NULL);
-	frag_cell_text(t, figure->path);
-	put_value(t, figure->unit, c.has_base && is_whole(figure, pair->base), c.base);
-	put_value(t, figure->unit, c.has_value && is_whole(figure, pair->run), c.value);
-	put_value(t, figure->unit, c.compared, c.difference);
-	frag_cell_percent(t, c.has_percent, c.percent);
-	frag_cell_text(t, c.compared ? frag_verdict_name(c.verdict)
-		       : (c.has_base && c.has_value) || (c.has_value && !is_whole(figure, pair->run))
-		       ? "unfinished" : NULL);
+	if (!row->figure)
+		return row->group->base->content;
+	return number(row, row->change.has_base && is_whole(row->figure, row->pair->base),
+		      row->change.base, buf);
 }
 
-/* The row of a trace whose content changed, before the rows of its runs. */
-static void put_changed(const struct frag_diff *diff, struct frag_table *t,
-			const struct frag_group *g)
+static const char *line_value(const void *of, char *buf)
 {
-	const char *const cells[] = {
-		frag_group_path(g), NULL, NULL, NULL, "content", g->changed ? g->base->content : NULL,
-		g->runs ? g->runs->content : NULL, NULL, NULL,
-		diff->gate->traces ? "broken" : "changed",
+	const struct frag_diff_row *row = of;
+
+	if (!row->figure)
+		return row->group->runs ? row->group->runs->content : NULL;
+	return number(row, row->change.has_value && is_whole(row->figure, row->pair->run),
+		      row->change.value, buf);
+}
+
+static const char *line_difference(const void *of, char *buf)
+{
+	const struct frag_diff_row *row = of;
+
+	return row->figure ? number(row, row->change.compared, row->change.difference, buf) : NULL;
+}
+
+static struct frag_cell_value line_percent(const void *of)
+{
+	const struct frag_diff_row *row = of;
+
+	return (struct frag_cell_value){
+		.there = row->figure && row->change.has_percent, .d = row->change.percent,
 	};
-
-	for (size_t i = 0; g->changed && i < sizeof(cells) / sizeof(cells[0]); i++)
-		frag_cell_text(t, cells[i]);
 }
 
-static void diff_fill(struct frag_table *t, const void *what)
+static const char *line_verdict(const void *of, char *buf)
 {
-	const struct frag_diff *diff = what;
-	const struct frag_comparison *c = diff->comparison;
+	const struct frag_diff_line *line = of;
+	const struct frag_diff_row *row = &line->row;
+	const struct frag_change *c = &row->change;
 
-	for (uint32_t i = 0; i < c->count; i++) {
-		put_changed(diff, t, &c->group[i]);
-		for (uint32_t k = 0; k < c->group[i].count; k++)
-			for (uint32_t n = 0; n < FRAG_FIGURES; n++)
-				put_row(t, &c->group[i], &c->group[i].pair[k], &frag_figures[n]);
-	}
+	(void)buf;
+	if (!row->figure)
+		return line->diff->gate->traces ? "broken" : "changed";
+	if (c->compared)
+		return frag_verdict_name(c->verdict);
+	return c->has_value && (c->has_base || !is_whole(row->figure, row->pair->run)) ? "unfinished"
+										      : NULL;
 }
+
+#define LINE FRAG_AT(diff_line, row)
+static const struct frag_field line_fields[] = {
+	{ NULL, FRAG_TYPE_TEXT, LINE, NULL, "trace", .text = frag_diff_trace },
+	{ NULL, FRAG_TYPE_TEXT, LINE, NULL, "policy", .text = line_policy },
+	{ NULL, FRAG_TYPE_COUNT, LINE, NULL, "device", .get = line_device },
+	{ NULL, FRAG_TYPE_TEXT, LINE, NULL, "status", .text = line_status },
+	{ NULL, FRAG_TYPE_TEXT, LINE, NULL, "figure", .text = line_figure },
+	{ NULL, FRAG_TYPE_TEXT, LINE, NULL, "base", .text = line_base },
+	{ NULL, FRAG_TYPE_TEXT, LINE, NULL, "value", .text = line_value },
+	{ NULL, FRAG_TYPE_TEXT, LINE, NULL, "difference", .text = line_difference },
+	{ NULL, FRAG_TYPE_CHANGE, LINE, NULL, "percent", .get = line_percent },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE, NULL, "verdict", .text = line_verdict },
+	{ 0 },
+}, lines[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = line_fields, .each = line_at }, { 0 },
+};
 
 const struct frag_format *const frag_diff_formats[] = {
-	&frag_diff_text, FRAG_ROWS_FORM("csv", columns, diff_fill), &frag_diff_github,
+	&frag_diff_text, FRAG_CSV_FORM(lines), &frag_diff_github,
 	FRAG_DOCUMENT_FORM(frag_comparison_document), &frag_diff_junit, &frag_diff_markdown, NULL,
 };

@@ -89,6 +89,24 @@ static inline bool frag_any_better(const struct frag_diff *diff)
 /* The same, and it can be the new measure: not where that would take in what is broken, too. */
 bool frag_better_base(const struct frag_diff *diff);
 
+/*
+ * What a table of a comparison has a row for: a trace, the status of a pair of runs, and each metric of
+ * the pair. `index` and `at` say where the next one is searched for; of a zeroed row it is the first.
+ */
+struct frag_diff_row {
+	const struct frag_group *group;
+	const struct frag_pair *pair;           /* NULL: the trace */
+	const struct frag_figure *figure;       /* NULL: the status, or the trace */
+	struct frag_change change;              /* of the metric */
+	uint32_t index;                         /* of the group */
+	uint64_t at;                            /* in the group */
+};
+/* Moves to the next one that `shows` lets pass. False: there is none. */
+bool frag_diff_next(struct frag_diff_row *row, const struct frag_comparison *c,
+		    bool (*shows)(const struct frag_diff_row *row));
+/* Its trace, for a column. */
+const char *frag_diff_trace(const void *row, char *buf);
+
 /* Why values of the two are not compared: they ended at different steps; "" where they are. */
 #define FRAG_REASON_ROOM 256
 const char *frag_unfinished_text(char buf[FRAG_REASON_ROOM], const struct frag_pair *pair);

@@ -18,103 +18,158 @@ static void put_code(FILE *f, const char *text)
 	putc('`', f);
 }
 
+static const char *pair_status(const void *pair, char *buf)
+{
+	(void)buf;
+	return frag_run_status_word(((const struct frag_pair *)pair)->run);
+}
+
+static const char *pair_policy(const void *pair, char *buf)
+{
+	return frag_run_name(buf, FRAG_ELEMENT_MAX, ((const struct frag_pair *)pair)->run);
+}
+
 /* A value of the run, with its difference from the first policy's. */
-static void put_change(struct frag_table *t, enum frag_figure_name name,
-		       const struct frag_pair *pair)
+static const char *pair_figure(const struct frag_pair *pair, enum frag_figure_name name, char *buf)
 {
 	const struct frag_figure *figure = &frag_figures[name];
 	const struct frag_change c = frag_pair_change(figure, pair);
 	const char *percent = figure->unit == FRAG_BYTES ? PERCENT(&c) : "";
-	struct frag_words w = WORDS(4 * FRAG_NUMBER_ROOM);
+	struct frag_words w = { .text = buf, .size = FRAG_ELEMENT_MAX };
 
 	frag_add(&w, "%s", RUN_FIGURE(figure, pair->run));
 	if (c.compared && c.difference != 0)
 		frag_add(&w, " (%s%s%s)", DIFFERENCE(figure->unit, c.difference),
 			 *percent ? ", " : "", percent);
-	frag_cell_text(t, w.text);
+	return buf;
 }
 
+#define PAIR_COLUMNS(X)                                                                         \
+	X("peak reserved", peak_reserved, PEAK_RESERVED)                                        \
+	X("peak allocated", peak_allocated, PEAK_ALLOCATED)                                     \
+	X("over bound, %", over_bound, OVER_BOUND) X("efficiency, %", efficiency, EFFICIENCY)   \
+	X("fi_device mean", fi_device_mean, FI_DEVICE_MEAN) X("p95", fi_device_p95, FI_DEVICE_P95) \
+	X("max", fi_device_max, FI_DEVICE_MAX) X("fi mean", fi_mean, FI_MEAN)                   \
+	X("severe events", severe_steps, SEVERE_STEPS) X("OOMs", ooms, OOMS)                    \
+	X("device calls", device_calls, DEVICE_CALLS)                                           \
+	X("time in the driver, modelled", driver_time, DRIVER_TIME)                             \
+	X("smallest device", smallest, SMALLEST)
+#define X(head, name, figure)                                                                   \
+	static const char *pair_##name(const void *pair, char *buf)                             \
+	{                                                                                       \
+		return pair_figure(pair, FRAG_##figure, buf);                                   \
+	}
+PAIR_COLUMNS(X)
+#undef X
+
+#define X(head, name, figure) { NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, head, .text = pair_##name },
+static const struct frag_field pair_columns[] = {
+	{ NULL, FRAG_TYPE_WORD, FRAG_WHOLE, NULL, NULL, "status", .text = pair_status },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE, NULL, NULL, "policy", .text = pair_policy },
+	PAIR_COLUMNS(X) { 0 },
+};
+#undef X
+
 /*
- * Against the first policy each cell shows value and difference; the time in the
- * driver is a column only where a profile gave it.
+ * Against the first policy each cell shows value and difference; the time in the driver is a column only
+ * where a profile gave it, and the smallest device where it was searched for.
  */
 static void print_group(FILE *f, const struct frag_group *g)
 {
-	static const struct {
-		const char *head;
-		enum frag_figure_name figure;
-	} all[] = {
-		{ "peak reserved", FRAG_PEAK_RESERVED }, { "peak allocated", FRAG_PEAK_ALLOCATED },
-		{ "over bound, %", FRAG_OVER_BOUND }, { "efficiency, %", FRAG_EFFICIENCY },
-		{ "fi_device mean", FRAG_FI_DEVICE_MEAN }, { "p95", FRAG_FI_DEVICE_P95 },
-		{ "max", FRAG_FI_DEVICE_MAX }, { "fi mean", FRAG_FI_MEAN },
-		{ "severe steps", FRAG_SEVERE_STEPS }, { "OOMs", FRAG_OOMS },
-		{ "device calls", FRAG_DEVICE_CALLS },
-		{ "time in the driver, modelled", FRAG_DRIVER_TIME },
-		{ "smallest device", FRAG_SMALLEST },
+	struct frag_field columns[sizeof(pair_columns) / sizeof(pair_columns[0])], *to = columns;
+	const struct frag_field rows = {
+		NULL, FRAG_TYPE_LIST, FRAG_ARRAY(group, pair, count), .fields = columns,
 	};
-	enum { ALL = sizeof(all) / sizeof(all[0]) };
-	enum frag_figure_name figures[ALL];
-	struct frag_column columns[ALL + 3] = {
-		{ NULL, "status", FRAG_CELL_WORD }, { NULL, "policy", FRAG_CELL_TEXT },
-	};
-	uint32_t count = 0;
-	struct frag_table t;
 
 	fputs("\n### ", f);
 	frag_markdown_text(f, frag_group_path(g));
 	fprintf(f, "\n\n%" PRIu64 " event%s, content ", g->runs->events, frag_s(g->runs->events));
 	put_code(f, g->runs->content);
 	fprintf(f, "%s\n\n", g->runs->complete ? "" : ", not read to its end");
-	for (uint32_t i = 0; i < ALL; i++) {
-		if ((all[i].figure == FRAG_DRIVER_TIME && !frag_any_modelled(g))
-		    || (all[i].figure == FRAG_SMALLEST && !frag_any_smallest(g)))
-			continue;
-		columns[2 + count] = (struct frag_column){ NULL, all[i].head, FRAG_CELL_COUNT };
-		figures[count++] = all[i].figure;
-	}
-	frag_table_begin(&t, columns, false, f);
-	for (uint32_t i = 0; i < g->count; i++) {
-		frag_cell_text(&t, frag_run_status_word(g->pair[i].run));
-		frag_cell_text(&t, RUN_NAME(g->pair[i].run));
-		for (uint32_t k = 0; k < count; k++)
-			put_change(&t, figures[k], &g->pair[i]);
-	}
+	for (uint32_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		if ((pair_columns[i].text != pair_driver_time || frag_any_modelled(g))
+		    && (pair_columns[i].text != pair_smallest || frag_any_smallest(g)))
+			*to++ = pair_columns[i];
+	frag_table_print(&rows, FRAG_TABLE_MARKDOWN, g, f);
 }
+
+static const char *standing_policy(const void *standing, char *buf)
+{
+	(void)buf;
+	return ((const struct frag_policy_summary *)standing)->run->policy;
+}
+
+static const char *standing_survives(const void *standing, char *buf)
+{
+	const struct frag_policy_summary *s = standing;
+
+	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu32 " of %" PRIu32, s->survived, s->runs);
+	return buf;
+}
+
+/* NULL: there is no mean of no trace. */
+#define STANDING(name, format)                                                                  \
+	static const char *standing_##name(const void *standing, char *buf)                     \
+	{                                                                                       \
+		const struct frag_policy_summary *s = standing;                                 \
+												\
+		frag_snprintf(buf, FRAG_NUMBER_ROOM, format, s->name);                          \
+		return s->ratios ? buf : NULL;                                                  \
+	}
+STANDING(ratio, "%.4fx")
+STANDING(over_bound, "%.2f%%")
+STANDING(fi_device, "%+.2f")
+#undef STANDING
+
+/* "1.0000x resnet50.ndjson" */
+static const char *standing_trace(const struct frag_policy_summary *s, const struct frag_group *g,
+				  double ratio, char *buf)
+{
+	char name[FRAG_ELEMENT_MAX - FRAG_NUMBER_ROOM];
+
+	if (!s->ratios)
+		return NULL;
+	frag_snprintf(buf, FRAG_ELEMENT_MAX, "%.4fx %s", ratio,
+		      frag_markdown_of(name, sizeof(name), frag_group_path(g)));
+	return buf;
+}
+
+static const char *standing_best(const void *of, char *buf)
+{
+	const struct frag_policy_summary *s = of;
+
+	return standing_trace(s, s->best, s->best_ratio, buf);
+}
+
+static const char *standing_worst(const void *of, char *buf)
+{
+	const struct frag_policy_summary *s = of;
+
+	return standing_trace(s, s->worst, s->worst_ratio, buf);
+}
+
+static const struct frag_field standing_columns[] = {
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE, NULL, NULL, "policy", .text = standing_policy },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "survives", .text = standing_survives },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "peak reserved", .text = standing_ratio },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "over bound", .text = standing_over_bound },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "fi_device mean", .text = standing_fi_device },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "best trace", .text = standing_best },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "worst trace", .text = standing_worst },
+	{ 0 },
+}, standings[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_ARRAY(diff, standings, standing_count), .fields = standing_columns },
+	{ 0 },
+};
 
 /* Only where there are several traces: of one, the table above says the same. */
 static void print_summary(const struct frag_diff *diff, FILE *f)
 {
-	static const struct frag_column columns[] = {
-		{ NULL, "policy", FRAG_CELL_TEXT }, { NULL, "survives", FRAG_CELL_COUNT },
-		{ NULL, "peak reserved", FRAG_CELL_COUNT }, { NULL, "over bound", FRAG_CELL_COUNT },
-		{ NULL, "fi_device mean", FRAG_CELL_COUNT }, { NULL, "best trace", FRAG_CELL_COUNT },
-		{ NULL, "worst trace", FRAG_CELL_COUNT }, { 0 },
-	};
-	struct frag_table t;
-
 	if (!frag_many_traces(diff->comparison))
 		return;
 	fputs("\n### Over all traces\n\nGeometric means of peak reserved, against the first policy"
 	      " and against the lower bound.\n\n", f);
-	frag_table_begin(&t, columns, false, f);
-	for (uint32_t i = 0; i < diff->standing_count; i++) {
-		const struct frag_policy_summary *s = &diff->standings[i];
-
-		fputs("| ", f);
-		frag_markdown_text(f, s->run->policy);
-		fprintf(f, " | %" PRIu32 " of %" PRIu32, s->survived, s->runs);
-		if (!s->ratios) {
-			fputs(" | - | - | - | - | - |\n", f);
-			continue;
-		}
-		frag_fprintf(f, " | %.4fx | %.2f%% | %+.2f | %.4fx ", s->ratio, s->over_bound,
-			     s->fi_device, s->best_ratio);
-		frag_markdown_text(f, frag_group_path(s->best));
-		frag_fprintf(f, " | %.4fx ", s->worst_ratio);
-		frag_markdown_text(f, frag_group_path(s->worst));
-		fputs(" |\n", f);
-	}
+	frag_table_print(standings, FRAG_TABLE_MARKDOWN, diff, f);
 }
 
 static void print_lines(FILE *f, const char *what, const char *lines)
@@ -152,55 +207,93 @@ static void print_conditions(const struct frag_comparison *c, FILE *f)
 	}
 }
 
-/* The cells that a row begins with. */
-static void put_cells(struct frag_table *t, const struct frag_group *g, const char *name,
-		      const char *figure)
+/* A status or a metric of a pair that differs. */
+static bool changed_shows(const struct frag_diff_row *row)
 {
-	frag_cell_text(t, frag_group_path(g));
-	frag_cell_text(t, name);
-	frag_cell_text(t, figure);
+	if (!row->pair || !row->pair->run || !row->pair->base)
+		return false;
+	if (!row->figure)
+		return row->pair->base->result.status != row->pair->run->result.status;
+	return row->change.verdict != FRAG_SAME && row->change.has_base && row->change.has_value;
 }
 
-/*
- * Rows of a table for metrics that differ; worse ones that decide the verdict are
- * bold.
- */
-static void print_changes(struct frag_table *t, const struct frag_group *g,
-			  const struct frag_pair *pair)
+static bool changed_at(const void *of, uint32_t i, void *element)
 {
-	const char *name = RUN_NAME(pair->run);
-	char verdict[40];
-
-	if (pair->base->result.status != pair->run->result.status) {
-		put_cells(t, g, name, "status");
-		frag_cell_text(t, frag_run_status_word(pair->base));
-		frag_cell_text(t, frag_run_status_word(pair->run));
-		for (int i = 0; i < 3; i++)
-			frag_cell_none(t);
-	}
-	for (uint32_t i = 0; i < FRAG_FIGURES; i++) {
-		const struct frag_figure *figure = &frag_figures[i];
-		const struct frag_change c = frag_pair_change(figure, pair);
-		const char *strong = figure->decides && c.verdict == FRAG_WORSE ? "**" : "";
-
-		if (c.verdict == FRAG_SAME || !c.has_base || !c.has_value)
-			continue;
-		put_cells(t, g, name, figure->path);
-		frag_cell_text(t, RUN_FIGURE(figure, pair->base));
-		frag_cell_text(t, RUN_FIGURE(figure, pair->run));
-		if (!c.compared) {
-			frag_cell_none(t);
-			frag_cell_none(t);
-			frag_cell_text(t, "not compared");
-			continue;
-		}
-		frag_cell_text(t, DIFFERENCE(figure->unit, c.difference));
-		frag_cell_text(t, PERCENT(&c));
-		snprintf(verdict, sizeof(verdict), "%s%s%s", strong, frag_verdict_name(c.verdict),
-			 strong);
-		frag_cell_text(t, verdict);
-	}
+	if (!i)
+		*(struct frag_diff_row *)element = (struct frag_diff_row){ .index = 0 };
+	return frag_diff_next(element, ((const struct frag_diff *)of)->comparison, changed_shows);
 }
+
+static const char *changed_policy(const void *row, char *buf)
+{
+	return pair_policy(((const struct frag_diff_row *)row)->pair, buf);
+}
+
+static const char *changed_figure(const void *of, char *buf)
+{
+	const struct frag_diff_row *row = of;
+
+	(void)buf;
+	return row->figure ? row->figure->path : "status";
+}
+
+static const char *changed_side(const struct frag_diff_row *row, const struct frag_run *run, char *buf)
+{
+	return row->figure ? frag_run_figure_text(buf, row->figure, run) : frag_run_status_word(run);
+}
+
+static const char *changed_before(const void *row, char *buf)
+{
+	return changed_side(row, ((const struct frag_diff_row *)row)->pair->base, buf);
+}
+
+static const char *changed_now(const void *row, char *buf)
+{
+	return changed_side(row, ((const struct frag_diff_row *)row)->pair->run, buf);
+}
+
+static const char *changed_difference(const void *of, char *buf)
+{
+	const struct frag_diff_row *row = of;
+
+	return row->figure && row->change.compared
+		       ? frag_difference_text(buf, row->figure->unit, row->change.difference) : NULL;
+}
+
+static const char *changed_percent(const void *of, char *buf)
+{
+	const struct frag_diff_row *row = of;
+
+	return row->figure && row->change.compared ? frag_percent_text(buf, &row->change) : NULL;
+}
+
+/* A worse one that decides the verdict is bold. */
+static const char *changed_verdict(const void *of, char *buf)
+{
+	const struct frag_diff_row *row = of;
+	const char *strong;
+
+	if (!row->figure || !row->change.compared)
+		return row->figure ? "not compared" : NULL;
+	strong = row->figure->decides && row->change.verdict == FRAG_WORSE ? "**" : "";
+	snprintf(buf, FRAG_NUMBER_ROOM, "%s%s%s", strong, frag_verdict_name(row->change.verdict), strong);
+	return buf;
+}
+
+static const struct frag_field changed_columns[] = {
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE, NULL, NULL, "trace", .text = frag_diff_trace },
+	{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE, NULL, NULL, "policy", .text = changed_policy },
+	{ NULL, FRAG_TYPE_WORD, FRAG_WHOLE, NULL, NULL, "figure", .text = changed_figure },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "before", .text = changed_before },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "now", .text = changed_now },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "difference", .text = changed_difference,
+	  .blank = true },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "%", .text = changed_percent, .blank = true },
+	{ NULL, FRAG_TYPE_FIGURE, FRAG_WHOLE, NULL, NULL, "", .text = changed_verdict, .blank = true },
+	{ 0 },
+}, changed_rows[] = {
+	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = changed_columns, .each = changed_at }, { 0 },
+};
 
 static void print_place(FILE *f, const struct frag_group *g, const struct frag_pair *pair)
 {
@@ -238,24 +331,11 @@ static void print_places(const struct frag_comparison *c, FILE *f)
 
 static void print_runs(const struct frag_diff *diff, FILE *f)
 {
-	static const struct frag_column columns[] = {
-		{ NULL, "trace", FRAG_CELL_TEXT }, { NULL, "policy", FRAG_CELL_TEXT },
-		{ NULL, "figure", FRAG_CELL_WORD }, { NULL, "before", FRAG_CELL_COUNT },
-		{ NULL, "now", FRAG_CELL_COUNT }, { NULL, "difference", FRAG_CELL_COUNT },
-		{ NULL, "%", FRAG_CELL_COUNT }, { NULL, "", FRAG_CELL_COUNT }, { 0 },
-	};
-	const struct frag_comparison *c = diff->comparison;
-	struct frag_table t;
-
-	print_conditions(c, f);
+	print_conditions(diff->comparison, f);
 	if (diff->outcome->compared == diff->outcome->verdict[FRAG_SAME])
 		return;
 	putc('\n', f);
-	frag_table_begin(&t, columns, false, f);
-	for (uint32_t i = 0; i < c->count; i++)
-		for (uint32_t k = 0; k < c->group[i].count; k++)
-			if (c->group[i].pair[k].run && c->group[i].pair[k].base)
-				print_changes(&t, &c->group[i], &c->group[i].pair[k]);
+	frag_table_print(changed_rows, FRAG_TABLE_MARKDOWN, diff, f);
 }
 
 /*
@@ -334,7 +414,9 @@ static void markdown_print(const void *what, const struct frag_text_style *to)
 		      " new measure.\n", f);
 }
 
-const struct frag_format frag_diff_markdown = { .name = "markdown", .text = markdown_print };
+const struct frag_format frag_diff_markdown = {
+	.name = "markdown", .table = FRAG_TABLE_MARKDOWN, .text = markdown_print,
+};
 
 /* Annotations of GitHub Actions ---------------------------------------------- */
 

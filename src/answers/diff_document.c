@@ -153,7 +153,8 @@ static const struct frag_field place_fields[] = {
 	  " steps: in this interval", .get = place_of, .words = places },
 	{ "step", FRAG_TYPE_COUNT, WHERE(step) },
 	{ "last_step", FRAG_TYPE_COUNT, WHERE(last) },
-	{ "event", FRAG_TYPE_TEXT_JSON, FRAG_WHOLE, "of a step", .text = event_of, .nullable = true },
+	{ "event", FRAG_TYPE_TEXT_JSON, FRAG_WHOLE, "where at is step", .text = event_of,
+	  .nullable = true },
 	{ "mark", FRAG_TYPE_TEXT_JSON, FRAG_WHOLE, "the mark itself, or the last one before it",
 	  .text = mark_of, .nullable = true },
 	{ "base_reserved", FRAG_TYPE_BYTES, WHERE(base_reserved) },
@@ -383,7 +384,7 @@ static const struct frag_field summary_fields[] = {
 
 static const char *const kinds[] = { "runs", "policies", NULL };
 
-static struct frag_cell_value kind_of(const void *of)
+static struct frag_cell_value checked_kind_of(const void *of)
 {
 	return FRAG_TEXT_OF(kinds[((const struct frag_comparison *)of)->policies]);
 }
@@ -397,7 +398,7 @@ static bool tool_condition(const void *of, uint32_t i, void *element)
 #define COMPARED(m) FRAG_VIA(diff, comparison, comparison, m)
 static const struct frag_field comparison_fields[] = {
 	{ "of", FRAG_TYPE_WORD, OF_COMPARISON, "policies: the first is the base of the others; runs: those of"
-	  " two files, or of a baseline and now", .get = kind_of, .words = kinds },
+	  " two files, or of a baseline and now", .get = checked_kind_of, .words = kinds },
 	{ "base", FRAG_TYPE_TEXT, COMPARED(base.path), "the file of the base; null: policies are compared",
 	  .nullable = true },
 	{ "new", FRAG_TYPE_TEXT, COMPARED(now.path), "the file that is compared with it; null: simulated now",

@@ -190,7 +190,7 @@ static void print_tables(const struct paper *p, const struct frag_group *g)
 		{ FRAG_FI_DEVICE_P95, "p95", 6, 7, 0 },
 		{ FRAG_FI_DEVICE_MAX, "max", 6, 7, 0 },
 		{ FRAG_FI_MEAN, "fi mean", 6, 7, 0 },
-		{ FRAG_SEVERE_STEPS, "severe steps", 5, 6, 0 },
+		{ FRAG_SEVERE_STEPS, "severe events", 5, 6, 0 },
 	};
 
 	print_table(p, g, memory, 2);
@@ -212,7 +212,7 @@ static void print_timelines(const struct paper *p, const struct frag_group *g)
 		peak = frag_max(peak, g->pair[i].run->result.peak.reserved);
 	if (!peak || g->count > SHOWN_MAX || !g->pair[0].run->timeline.count)
 		return;
-	fprintf(p->to.f, "\n  reserved over the steps, from nothing '%c' to %s '%c'\n", ramp[0],
+	fprintf(p->to.f, "\n  reserved over the events, from nothing '%c' to %s '%c'\n", ramp[0],
 		SIZE(peak), ramp[sizeof(ramp) - 2]);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct frag_timeline *c = &g->pair[i].run->timeline;
@@ -248,7 +248,7 @@ static void print_place(const struct paper *p, const char *verb,
 static void print_oom(const struct paper *p, const struct frag_result *r)
 {
 	if (r->oom_count)
-		fprintf(p->to.f, "    %sOOM%s at step %" PRIu64 ", cause: %s\n",
+		fprintf(p->to.f, "    %sOOM%s at event %" PRIu64 ", cause: %s\n",
 			ink(p, INK_RED), ink(p, INK_PLAIN), r->ooms[0].step,
 			r->ooms[0].fragmentation ? "fragmentation" : "capacity");
 }
@@ -266,7 +266,7 @@ static void print_divergences(const struct paper *p, const struct frag_group *g)
 			continue;
 		fprintf(p->to.f, "%s  %s%s\n", i <= 1 || !pair->base ? "\n" : "",
 			LABEL(p, pair->run), parts || !pair->base ? ""
-			: " does as the first does, step by step");
+			: " does as the first does, event by event");
 		print_oom(p, &pair->run->result);
 		if (*frag_unfinished_text(reason, pair))
 			fprintf(p->to.f, "    %s\n", reason);

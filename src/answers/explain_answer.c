@@ -2,8 +2,10 @@
 #include "answers/explain_answer.h"
 
 #include "answers/answers.h"
+#include "answers/failure_text.h"
 #include "answers/report.h"
 #include "base/parse.h"
+#include "device/usable.h"
 #include "events/tape.h"
 #include "snapshot/outside_memory.h"
 
@@ -31,11 +33,9 @@ static const char *of_tag(const char *json, char buf[OF_ROOM])
 
 static int64_t usable_of(const struct page *p)
 {
-	const uint64_t total = p->a->found->devices[p->m->device].total;
+	const struct frag_device_figures *d = &p->a->found->devices[p->m->device];
 
-	if (!total)
-		return -1;
-	return total > p->m->outside ? (int64_t)(total - p->m->outside) : 0;
+	return d->total ? (int64_t)frag_usable(d->total, d->context, d->other) : -1;
 }
 
 #define PLAIN(json) unquoted((json), (char[FRAG_SHORT_NAME]){ 0 })
@@ -70,7 +70,7 @@ static void print_failure(const struct page *p)
 		frag_add(&w, " after %s (without frames, as in a backward pass)",
 			 PLAIN(m->requested_by));
 	else if (m->mark)
-		frag_add(&w, " in %s", SHORT(m->mark));
+		frag_add(&w, " %s", MARK_PLACE("in ", m->mark));
 	else if (m->tag)
 		frag_add(&w, " for %s", SHORT(m->tag));
 	if (frag_tape_info(p->a->found->tape)->device_count > 1)
@@ -96,7 +96,7 @@ static void explain_print_head(const struct page *p)
 	const bool none = m->kind == FRAG_MOMENT_PEAK && x->at == FRAG_MOMENT_OOM;
 	const int64_t usable = usable_of(p);
 
-	if (m->cause) {
+	if (m->verdict) {
 		print_failure(p);
 		return;
 	}
@@ -106,7 +106,7 @@ static void explain_print_head(const struct page *p)
 		frag_add(&w, ", device %" PRIu32, m->device);
 	frag_add(&w, ", event %" PRIu64 " of %" PRIu64, m->step, p->a->trace->events);
 	if (m->mark)
-		frag_add(&w, " (%s)", SHORT(m->mark));
+		frag_add(&w, " (%s)", MARK_PLACE("", m->mark));
 	else if (m->step < x->tape->spot_count && x->tape->spot_count < x->tape->alloc_count)
 		frag_add(&w, ", before the recording began");
 	if (!x->choice->ops->settings)
@@ -117,63 +117,19 @@ static void explain_print_head(const struct page *p)
 			    SIZE(m->reserved), w.text);
 }
 
-/* The word of the verdict, with the sum behind it: one pair of numbers. */
 static void explain_text_print_verdict(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
-	const uint64_t usable = usable_of(p) < 0 ? 0 : (uint64_t)usable_of(p);
-	const uint64_t all = m->live + m->need;
-	struct frag_words w = WORDS(300);
 
-	switch (m->cause) {
-	case FRAG_CAUSE_FAILED_ATTEMPT:
-	case FRAG_CAUSE_ACCUMULATION:
-	case FRAG_CAUSE_LEAK:
-		frag_add_past(&w, m->cause, &m->past, PLAIN(m->past_tag));
-		break;
-	case FRAG_CAUSE_TOO_LARGE:
-		frag_add(&w, "%s requested, %s usable", SIZE(m->need), SIZE(usable));
-		break;
-	case FRAG_CAUSE_CAPACITY:
-		if (all > usable)
-			frag_add(&w, "%s short of %s usable (%s active)", SIZE(all - usable),
-				 SIZE(usable), SIZE(m->live));
-		else
-			frag_add(&w, "lower bound %s, %s usable", SIZE(m->lower_bound),
-				 SIZE(usable));
-		break;
-	case FRAG_CAUSE_TRANSIENT:
-		frag_add(&w, "the same request succeeds at a second attempt");
-		break;
-	case FRAG_CAUSE_PENDING:
-		frag_add(&w, "%s in %" PRIu64 " freed block%s still used by a stream, %s requested",
-			 SIZE(m->pending), m->pending_blocks, frag_s(m->pending_blocks),
-			 SIZE(m->need));
-		break;
-	case FRAG_CAUSE_LIMIT:
-		frag_add(&w, "%s refused by a fraction or a setting of the program, %s free on the"
-			 " device", SIZE(m->demand), m->limited ? SIZE(m->device_free) : "enough");
-		break;
-	case FRAG_CAUSE_FRAGMENTATION:
-		if (m->largest_after_flush >= m->demand)
-			frag_add(&w, "%s free, contiguous, but the policy does not release it",
-				 SIZE(m->largest_after_flush));
-		else
-			frag_add(&w, "%s free, largest contiguous block %s",
-				 SIZE(m->free + (m->limited ? m->device_free : 0)),
-				 SIZE(m->largest_after_flush));
-		break;
-	case FRAG_CAUSE_OUTSIDE:
-	case FRAG_CAUSE_REFUSED:
-	case FRAG_CAUSE_CONTRADICTION:
-	case FRAG_CAUSE_NOT_DEVICE_MEMORY:
-	case FRAG_CAUSE_UNKNOWN:
-	case FRAG_CAUSE_NONE:
-		return;
-	}
-	frag_put_row(p->to, "verdict", "%s%s: %s", frag_oom_cause_name(m->cause),
-		     m->cause == FRAG_CAUSE_FRAGMENTATION && m->nearly_full ? ", nearly full" : "",
-		     w.text);
+	frag_put_failure(p->to, &(struct frag_failure){
+		.verdict = m->verdict, .nearly_full = m->nearly_full, .past = &m->past,
+		.tag = PLAIN(m->past_tag), .initial = !m->id, .need = m->need, .demand = m->demand,
+		.active = m->live, .pending = m->pending,
+		.free = m->free + (m->limited ? m->device_free : 0),
+		.largest = m->largest_after_flush, .lower_bound = m->lower_bound,
+		.usable = usable_of(p) < 0 ? 0 : (uint64_t)usable_of(p), .limit = m->limit,
+		.limit_key = m->limit_key,
+	});
 }
 
 /* Who still uses what is freed, and since when; a block may be in several rows. */
@@ -186,7 +142,7 @@ static void print_pending(const struct page *p)
 		const struct frag_pending_use *row = &m->uses[i];
 
 		frag_put_row(p->to, i ? "" : "pending", "%s in %" PRIu64 " block%s, freed and in"
-			     " use %s%s since step %" PRIu64 "%s", SIZE(row->bytes), row->blocks,
+			     " use %s%s since event %" PRIu64 "%s", SIZE(row->bytes), row->blocks,
 			     frag_s(row->blocks), row->stream ? "on stream " : "until a complete",
 			     row->stream ? SHORT(row->stream) : "", row->since,
 			     row->stream ? "" : ": the trace does not name the stream");
@@ -225,7 +181,7 @@ static void print_outside(const struct page *p, const struct frag_outside *o)
 	snprintf(of, sizeof(of), "%" PRIu32 " of PyTorch's %" PRIu32 " segment%s", o->matched,
 		 o->segments, frag_s(o->segments));
 	if (!o->matched) {
-		frag_put_row(p->to, "outside", "not known: %.200s has %s at this step",
+		frag_put_row(p->to, "outside", "not known: %.200s has %s at this event",
 			     SHOWN(p->a->beside), of);
 		return;
 	}
@@ -261,7 +217,7 @@ static void print_bounds(const struct page *p)
 	if (m->limit != UINT64_MAX)
 		frag_put_row(p->to, "limit", "%s, set by the program", SIZE(m->limit));
 	if (m->fits_known && m->limited)
-		frag_put_row(p->to, "peak", "%s allocated in the whole trace, lower bound %s: %s",
+		frag_put_row(p->to, "peak", "%s allocated in the whole trace, %s requested: %s",
 			     SIZE(m->peak), SIZE(m->lower_bound), m->fits ? "less than the device"
 			     : "more than the device, however it is placed");
 }
@@ -271,16 +227,16 @@ static void print_bounds(const struct page *p)
 /* What it is, since when, and until when: "weights, allocated at step 7, never freed in this trace". */
 static const char *life_text(const struct frag_blocking_block *blocking, char buf[LIFE_ROOM])
 {
-	char end[64] = "never freed in this trace", born[64] = "allocated before the first step";
+	char end[64] = "never freed in this trace", born[64] = "allocated before the first event";
 
 	/* freed and unused, and its allocation is unknown */
-	if (blocking->pending && blocking->freed == UINT64_MAX)
+	if (blocking->pending && blocking->freed_at == UINT64_MAX)
 		return "freed, and not taken back yet";
-	if (blocking->freed != UINT64_MAX)
-		snprintf(end, sizeof(end), "%s at step %" PRIu64,
-			 blocking->pending ? "pending since its free" : "freed", blocking->freed);
+	if (blocking->freed_at != UINT64_MAX)
+		snprintf(end, sizeof(end), "%s at event %" PRIu64,
+			 blocking->pending ? "pending since its free" : "freed", blocking->freed_at);
 	if (!blocking->initial)
-		snprintf(born, sizeof(born), "allocated at step %" PRIu64, blocking->born);
+		snprintf(born, sizeof(born), "allocated at event %" PRIu64, blocking->allocated_at);
 	snprintf(buf, LIFE_ROOM, "%s, %s, %s", frag_life_class_names[blocking->life], born, end);
 	return buf;
 }
@@ -331,9 +287,9 @@ static const char *evidence_text(const struct frag_explained *m)
 	};
 	uint8_t weakest = FRAG_EVIDENCE_NONE;
 
-	for (uint32_t i = 0; i < m->held_count; i++)
+	for (uint32_t i = 0; i < m->holder_count; i++)
 		for (int k = 0; k < FRAG_LIFE_CLASSES; k++)
-			weakest = m->held[i].evidence[k] > weakest ? m->held[i].evidence[k] : weakest;
+			weakest = m->holders[i].evidence[k] > weakest ? m->holders[i].evidence[k] : weakest;
 	return texts[weakest];
 }
 
@@ -343,8 +299,8 @@ static uint64_t class_bytes(const struct frag_explained *m, enum frag_life_class
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < m->held_count; i++)
-		bytes += m->held[i].of_class[life];
+	for (uint32_t i = 0; i < m->holder_count; i++)
+		bytes += m->holders[i].of_class[life];
 	return bytes;
 }
 
@@ -393,10 +349,10 @@ static void print_workspaces(const struct page *p)
 	const struct frag_tag_memory *most = NULL;
 	uint32_t i = 0;
 
-	for (uint32_t k = 0; k < m->held_count; k++)
-		if (m->held[k].of_class[FRAG_LIFE_WORKSPACES]
+	for (uint32_t k = 0; k < m->holder_count; k++)
+		if (m->holders[k].of_class[FRAG_LIFE_WORKSPACES]
 		    > (most ? most->of_class[FRAG_LIFE_WORKSPACES] : 0))
-			most = &m->held[k];
+			most = &m->holders[k];
 	if (!most || class_bytes(m, FRAG_LIFE_WORKSPACES) < m->live / part)
 		return;
 	while (ways[i].part && !(most->tag && strstr(most->tag, ways[i].part)))
@@ -408,13 +364,13 @@ static void print_tags(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (m->held_count)
+	if (m->holder_count)
 		putc('\n', p->to->f);
 	print_classes(p, "held");
-	for (uint32_t i = 0; i < m->held_count && i < p->a->top; i++)
+	for (uint32_t i = 0; i < m->holder_count && i < p->a->top; i++)
 		frag_put_row(p->to, i ? "" : "top tags", "%s in %" PRIu64 " block%s %s, %s",
-			     SIZE(m->held[i].bytes), m->held[i].blocks, frag_s(m->held[i].blocks),
-			     OF(m->held[i].tag), frag_life_class_names[frag_held_class(&m->held[i])]);
+			     SIZE(m->holders[i].bytes), m->holders[i].blocks, frag_s(m->holders[i].blocks),
+			     OF(m->holders[i].tag), frag_life_class_names[frag_holder_class(&m->holders[i])]);
 }
 
 #define HOLDERS_SHOWN 3         /* without -v */
@@ -434,12 +390,12 @@ static void print_holders(const struct page *p)
 	const struct frag_explained *m = p->m;
 	uint32_t shown = 0;
 
-	for (uint32_t i = 0; i < m->held_count && shown < HOLDERS_SHOWN && !p->a->verbose; i++)
-		if (m->held[i].tag)
+	for (uint32_t i = 0; i < m->holder_count && shown < HOLDERS_SHOWN && !p->a->verbose; i++)
+		if (m->holders[i].tag)
 			frag_put_row(p->to, shown++ ? "" : "holds", "%-11s %-19s %s",
-				     SIZE(m->held[i].bytes),
-				     frag_life_class_names[frag_held_class(&m->held[i])],
-				     NAME(m->held[i].tag));
+				     SIZE(m->holders[i].bytes),
+				     frag_life_class_names[frag_holder_class(&m->holders[i])],
+				     NAME(m->holders[i].tag));
 }
 
 static void print_pools(const struct page *p)
@@ -499,9 +455,9 @@ static void print_move(const struct page *p, uint32_t i)
 	char at[64] = "", to[80] = "the trace completes";
 
 	if (i)
-		snprintf(at, sizeof(at), " at step %" PRIu64, move->step);
+		snprintf(at, sizeof(at), " at event %" PRIu64, move->step);
 	if (move->reaches != UINT64_MAX)
-		snprintf(to, sizeof(to), "the run continues to step %" PRIu64, move->reaches);
+		snprintf(to, sizeof(to), "the run continues to event %" PRIu64, move->reaches);
 	frag_put_row(p->to, i ? "" : "fix", "move %s in %" PRIu32 " block%s of segment%s %" PRIu32
 		     "%s elsewhere%s: %s (simulated)", SIZE(move->bytes), move->blocks,
 		     frag_s(move->blocks), frag_s(move->from_count), move->from[0],
@@ -514,7 +470,7 @@ static void print_moves(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (frag_oom_is_size(m->cause))
+	if (frag_oom_is_size(m->verdict))
 		return;
 	for (uint32_t i = 0; i < m->move_count && (!i || p->a->verbose || m->move_count <= 2); i++)
 		print_move(p, i);
@@ -540,7 +496,7 @@ static void print_others(const struct page *p)
 		if (&m->survivors[i] != first)
 			frag_add_item(&w, ", ", "%.180s", is_setting && *conf ? conf : ops->name);
 	}
-	if (!m->cause)
+	if (!m->verdict)
 		return;
 	if (m->others && w.used)
 		frag_put_row(p->to, "also fits", "%s (%" PRIu32 " simulated)", w.text, m->others);
@@ -555,9 +511,9 @@ static void print_gain(const struct page *p, const struct frag_choice *setting)
 	const struct frag_explained *m = p->m;
 
 	if (setting && m->setting_left != UINT64_MAX)
-		frag_put_gain(p->to, CONF(setting), m->setting_left, m->cause, &m->past);
-	else if (m->others && m->recorded.count < 2)
-		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)", m->others);
+		frag_put_gain(p->to, CONF(setting), m->setting_left, m->verdict, &m->past);
+	else if (m->settings && m->recorded.count < 2)
+		frag_put_no_setting(p->to, m->settings, m->verdict);
 }
 
 /* What to change in the program, by what piles up. */
@@ -601,25 +557,25 @@ static void print_less(const struct page *p)
 		frag_put_row(p->to, "try", "a larger device, or less memory at the same time");
 }
 
-/* What the program can change, by the cause. */
+/* What the program can change, by the verdict. */
 static void print_try(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 	const struct frag_larger *larger = &m->past.larger;
 
-	if (m->cause == FRAG_CAUSE_ACCUMULATION)
+	if (m->verdict == FRAG_VERDICT_ACCUMULATION)
 		frag_put_row(p->to, "try", "%s", remedy_of(&m->past.accumulation));
-	else if (m->cause == FRAG_CAUSE_LEAK)
+	else if (m->verdict == FRAG_VERDICT_LEAK)
 		frag_put_row(p->to, "try", "free what each iteration keeps of this line, or move it"
 			     " to the host: fragsim leaks");
-	else if (m->cause == FRAG_CAUSE_FAILED_ATTEMPT)
+	else if (m->verdict == FRAG_VERDICT_FAILED_ATTEMPT)
 		frag_put_row(p->to, "try", "retry outside the except block, and drop what the attempt"
 			     " made: the exception, a local or a suspended generator holds it");
 	else if (larger->bytes)
 		frag_put_row(p->to, "larger", "%s in blocks larger than any before of their lines"
 			     " (%.2f times, in the median): a larger batch or longer input than"
 			     " before", SIZE(larger->bytes), larger->ratio);
-	if (m->cause == FRAG_CAUSE_CAPACITY || m->cause == FRAG_CAUSE_TOO_LARGE)
+	if (m->verdict == FRAG_VERDICT_CAPACITY || m->verdict == FRAG_VERDICT_TOO_LARGE)
 		print_less(p);
 }
 
@@ -643,27 +599,26 @@ static void print_set(const struct page *p)
 	const struct frag_choice *setting = m->setting;
 	const char *only = m->use_count == 1 ? m->uses[0].stream : NULL;
 
-	if (frag_cause_grows(m->cause) && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM))
+	if (frag_verdict_grows(m->verdict) && (!setting || p->a->trace->scope.ends == FRAG_ENDS_OOM))
 		print_gain(p, setting);
 	else if (setting)
 		explain_print_setting(p, setting);
-	else if (m->waiting_serves)
+	else if (m->waiting_succeeds)
 		frag_put_row(p->to, "try", "synchronise %s%s before the request, or free earlier"
 			     " (simulated: the request succeeds)",
 			     only ? "stream " : "the streams", only ? SHORT(only) : "");
-	else if (m->cause == FRAG_CAUSE_TRANSIENT)
+	else if (m->verdict == FRAG_VERDICT_TRANSIENT)
 		frag_put_row(p->to, "try", "catch the error, and make the request again");
-	else if (m->cause == FRAG_CAUSE_LIMIT)
+	else if (m->verdict == FRAG_VERDICT_LIMIT)
 		frag_put_row(p->to, "try", "a larger fraction or limit in the program");
-	else if (m->others && m->recorded.count < 2)    /* those failed at earlier requests, too */
-		frag_put_row(p->to, "set", "no setting helps (%" PRIu32 " simulated)%s", m->others,
-			     frag_oom_is_size(m->cause) ? "" : ": fragsim fit --settings all tries more");
+	else if (m->settings && m->recorded.count < 2)    /* those failed at earlier requests, too */
+		frag_put_no_setting(p->to, m->settings, m->verdict);
 }
 
 /* Could another place of blocks help? */
 static bool has_moves(const struct frag_explained *m)
 {
-	return !frag_cause_grows(m->cause) && m->cause != FRAG_CAUSE_FAILED_ATTEMPT;
+	return !frag_verdict_grows(m->verdict) && m->verdict != FRAG_VERDICT_FAILED_ATTEMPT;
 }
 
 /* Rows of -v alone. */
@@ -671,7 +626,7 @@ static void print_evidence_rows(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (m->id && m->cause)
+	if (m->id && m->verdict)
 		frag_put_row(p->to, "request", "%s %s, id %s, in a block of %s", SIZE(m->size),
 			     OF(m->tag), SHORT(m->id), SIZE(m->need));
 	print_free(p);
@@ -692,12 +647,12 @@ static void print_next(const struct page *p)
 {
 	const struct frag_explained *m = p->m;
 
-	if (!m->cause && p->a->found->at == FRAG_MOMENT_OOM && !m->limited)
+	if (!m->verdict && p->a->found->at == FRAG_MOMENT_OOM && !m->limited)
 		frag_put_row(p->to, "next", "your card: fragsim explain --device CARD; -v: segments,"
 			     " tags and pools");
 	else
 		frag_put_row(p->to, "next", "%s-v: blocking blocks, moves, other settings, evidence",
-			     m->cause ? "fragsim fit: which device; " : "");
+			     m->verdict ? "fragsim fit: which device; " : "");
 }
 
 /* The rows of an answer, the verdict first; tables only with -v or --top. */
@@ -709,7 +664,7 @@ static void print_moment(const struct page *p)
 	explain_print_head(p);
 	if (*p->a->picked)
 		frag_put_row(p->to, "file", "%s", SHOWN(p->a->picked));
-	if (m->cause) {
+	if (m->verdict) {
 		explain_text_print_verdict(p);
 		print_set(p);
 		print_try(p);
@@ -718,7 +673,7 @@ static void print_moment(const struct page *p)
 			print_moves(p);
 		frag_put_failures(p->to, &m->recorded, "");
 	}
-	if (m->cause == FRAG_CAUSE_PENDING || p->a->verbose)
+	if (m->verdict == FRAG_VERDICT_PENDING || p->a->verbose)
 		print_pending(p);
 	frag_put_context(p->to, d->total, d->context, false);
 	if (p->a->outside)
@@ -756,5 +711,5 @@ static void explain_print(const void *what, const struct frag_text_style *to)
 }
 
 const struct frag_format *const frag_explain_formats[] = {
-	FRAG_TEXT_FORM("text", explain_print), FRAG_DOCUMENT_FORM(frag_explain_document), NULL,
+	FRAG_TEXT_FORM(explain_print), FRAG_DOCUMENT_FORM(frag_explain_document), NULL,
 };

@@ -21,5 +21,5 @@ extern const struct frag_format *const frag_explain_formats[];
 extern const struct frag_document_type frag_explain_document;
 
 /* The class that has more than half of its bytes; unknown where none has: it is of several kinds. */
-enum frag_life_class frag_held_class(const struct frag_tag_memory *held);
+enum frag_life_class frag_holder_class(const struct frag_tag_memory *held);
 

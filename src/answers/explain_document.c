@@ -29,8 +29,8 @@ static const struct frag_field blocking_fields[] = {
 	{ "tag", FRAG_TYPE_TEXT_JSON, BLOCKING(tag), .nullable = true },
 	{ "bytes", FRAG_TYPE_BYTES, BLOCKING(bytes), .least = 1 },
 	{ "offset", FRAG_TYPE_BYTES, BLOCKING(offset) },
-	{ "allocated_at", FRAG_TYPE_COUNT, BLOCKING(born), "the event of its request" },
-	{ "freed_at", FRAG_TYPE_COUNT, BLOCKING(freed), "the event of its free, before the moment where"
+	{ "allocated_at", FRAG_TYPE_COUNT, BLOCKING(allocated_at), "the event of its request" },
+	{ "freed_at", FRAG_TYPE_COUNT, BLOCKING(freed_at), "the event of its free, before the moment where"
 	  " it is pending; null: never in this trace", .absence = FRAG_UNLESS_MAX },
 	{ "pending", FRAG_TYPE_FLAG, BLOCKING(pending) },
 	{ "waits", FRAG_TYPE_LIST, FRAG_WHOLE, "of a pending one: streams that still use it; null: a"
@@ -90,7 +90,7 @@ static const struct frag_field segment_fields[] = {
 	{ 0 },
 };
 
-enum frag_life_class frag_held_class(const struct frag_tag_memory *held)
+enum frag_life_class frag_holder_class(const struct frag_tag_memory *held)
 {
 	uint64_t all = 0;
 
@@ -104,7 +104,7 @@ enum frag_life_class frag_held_class(const struct frag_tag_memory *held)
 
 static struct frag_cell_value class_of(const void *held)
 {
-	const enum frag_life_class life = frag_held_class(held);
+	const enum frag_life_class life = frag_holder_class(held);
 
 	return FRAG_TEXT_OF(life == FRAG_LIFE_UNKNOWN ? NULL : frag_life_class_names[life]);
 }
@@ -113,12 +113,12 @@ static struct frag_cell_value class_evidence_of(const void *of)
 {
 	const struct frag_tag_memory *held = of;
 
-	return FRAG_TEXT_OF(frag_class_evidence_names[held->evidence[frag_held_class(held)]]);
+	return FRAG_TEXT_OF(frag_class_evidence_names[held->evidence[frag_holder_class(held)]]);
 }
 
 #define HELD(m) FRAG_AT(tag_memory, m)
 #define PRIVATE(m) FRAG_AT(pool_row, m)
-static const struct frag_field held_fields[] = {
+static const struct frag_field holder_fields[] = {
 	{ "tag", FRAG_TYPE_TEXT_JSON, HELD(tag), .nullable = true },
 	{ "bytes", FRAG_TYPE_BYTES, HELD(bytes), .least = 1 },
 	{ "blocks", FRAG_TYPE_COUNT, HELD(blocks), .least = 1 },
@@ -173,24 +173,24 @@ static const struct frag_field move_fields[] = {
 };
 
 /* The moment, where its verdict is this one. */
-static struct frag_cell_value where_caused(const struct frag_explained *m, enum frag_oom_cause cause)
+static struct frag_cell_value if_verdict(const struct frag_explained *m, enum frag_oom_verdict verdict)
 {
-	return FRAG_OF(m->cause == cause ? m : NULL);
+	return FRAG_OF(m->verdict == verdict ? m : NULL);
 }
 
 static struct frag_cell_value accumulation_of(const void *moment)
 {
-	return where_caused(moment, FRAG_CAUSE_ACCUMULATION);
+	return if_verdict(moment, FRAG_VERDICT_ACCUMULATION);
 }
 
 static struct frag_cell_value past_leak_of(const void *moment)
 {
-	return where_caused(moment, FRAG_CAUSE_LEAK);
+	return if_verdict(moment, FRAG_VERDICT_LEAK);
 }
 
 static struct frag_cell_value attempt_of(const void *moment)
 {
-	return where_caused(moment, FRAG_CAUSE_FAILED_ATTEMPT);
+	return if_verdict(moment, FRAG_VERDICT_FAILED_ATTEMPT);
 }
 
 static struct frag_cell_value larger_of(const void *of)
@@ -251,7 +251,7 @@ static struct frag_cell_value main_kind_of(const void *moment)
 	return FRAG_TEXT_OF(frag_main_cause_names[((const struct frag_explained *)moment)->main_cause]);
 }
 
-static struct frag_cell_value where_culprit(const void *moment)
+static struct frag_cell_value where_main_cause(const void *moment)
 {
 	return FRAG_OF(((const struct frag_explained *)moment)->main_cause ? moment : NULL);
 }
@@ -271,7 +271,7 @@ static const struct frag_field main_fields[] = {
 
 static struct frag_cell_value moment_verdict_of(const void *moment)
 {
-	return FRAG_TEXT_OF(frag_oom_cause_name(((const struct frag_explained *)moment)->cause));
+	return FRAG_TEXT_OF(frag_oom_verdict_name(((const struct frag_explained *)moment)->verdict));
 }
 
 static const char *request_frames_of(const void *moment, char *buf)
@@ -298,9 +298,9 @@ static const struct frag_field explained_fields[] = {
 	{ "device", FRAG_TYPE_COUNT, MOMENT(device) },
 	{ "kind", FRAG_TYPE_WORD, MOMENT(kind), .words = frag_moment_kind_names },
 	{ "verdict", FRAG_TYPE_WORD, FRAG_WHOLE, "the first that holds; null: no request has failed",
-	  .get = moment_verdict_of, .words = frag_oom_cause_names + 1, .nullable = true,
-	  .except = FRAG_CAUSE_BIT(OUTSIDE) | FRAG_CAUSE_BIT(UNKNOWN)
-	  | FRAG_CAUSES_OF_MESSAGES },
+	  .get = moment_verdict_of, .words = frag_oom_verdict_names + 1, .nullable = true,
+	  .except = FRAG_VERDICT_BIT(OUTSIDE) | FRAG_VERDICT_BIT(UNKNOWN)
+	  | FRAG_VERDICTS_OF_MESSAGES },
 	{ "nearly_full", FRAG_TYPE_FLAG, MOMENT(nearly_full), "of fragmentation: with the request more"
 	  " than 95 % of the usable bytes are active" },
 	{ "size", FRAG_TYPE_BYTES, MOMENT(size), "of the request that failed; 0 without one, as the next"
@@ -325,8 +325,8 @@ static const struct frag_field explained_fields[] = {
 	  " peak; null: the trace ends with the failure", FRAG_THERE_IF(explained, fits_known) },
 	{ "segments", FRAG_TYPE_LIST, FRAG_WHOLE, "those that cannot be released, the most non_releasable"
 	  " bytes first", .each = segment_at, .fields = segment_fields, .cut = true },
-	{ "holders", FRAG_TYPE_LIST, FRAG_ARRAY(explained, held, held_count), "by tag, the most bytes first",
-	  .fields = held_fields, .cut = true },
+	{ "holders", FRAG_TYPE_LIST, FRAG_ARRAY(explained, holders, holder_count), "by tag, the most bytes first",
+	  .fields = holder_fields, .cut = true },
 	{ "pools", FRAG_TYPE_LIST, FRAG_ARRAY(explained, pools, pool_count), "those of the program's own",
 	  .fields = pool_fields, .cut = true },
 	{ "moves", FRAG_TYPE_LIST, FRAG_ARRAY(explained, moves, move_count), "the first at the moment, each"
@@ -335,7 +335,7 @@ static const struct frag_field explained_fields[] = {
 	{ "survivors", FRAG_TYPE_LIST, FRAG_ARRAY(explained, survivors, survivor_count), "other settings"
 	  " and policies with which the whole trace fits this device", .fields = survivor_fields,
 	  .cut = true },
-	{ "culprit", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the main cause; null: none", .get = where_culprit,
+	{ "main_cause", FRAG_TYPE_OBJECT, FRAG_WHOLE, "of the non-releasable memory; null: none", .get = where_main_cause,
 	  .fields = main_fields, .nullable = true },
 	{ "pending", FRAG_TYPE_OBJECT, FRAG_WHOLE, "freed, and not reusable yet", .fields = pending_fields },
 	{ "requested_by", FRAG_TYPE_TEXT_JSON, MOMENT(requested_by), "the innermost frame of the program's"

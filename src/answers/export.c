@@ -28,7 +28,7 @@ int frag_export_run(struct frag_export *x, struct frag_sim *sim, struct frag_tra
 		    bool (*stop)(void *ctx), struct frag_error *err)
 {
 	const struct frag_observer watch = { .step = export_observe, .ctx = x };
-	const struct frag_worker_options workers = { .threads = 1, .stop = stop };
+	const struct frag_worker_options workers = { .threads = 1, .read.stop = stop };
 	int rc = frag_sim_begin(sim, err);
 
 	x->sim = sim;

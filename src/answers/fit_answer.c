@@ -160,7 +160,7 @@ static void print_offset(const struct frag_fit_answer *a, const struct frag_fitt
 static void print_offsets(const struct frag_fit_answer *a, const struct frag_text_style *to)
 {
 	frag_put_row(to, "clock", "%s", a->fits->clocks ? "recorded times, in microseconds"
-						       : "steps, one of each program in turn");
+						       : "events, one of each program in turn");
 	for (uint32_t i = 0; i < a->fits->joint_count; i++)
 		if (is_shown(a, &a->fits->joint[i]))
 			print_offset(a, &a->fits->joint[i], to);
@@ -174,11 +174,40 @@ static void print_headroom(const struct frag_fit *fit, const char *name, uint64_
 		frag_put_row(to, "headroom", "%s does not fit on %s, even with no other process on"
 			     " it", name, SIZE(total));
 	else
-		frag_put_row(to, "headroom", "%s leaves %s of %s to others from the first step on;"
+		frag_put_row(to, "headroom", "%s leaves %s of %s to others from the first event on;"
 			     " for vLLM: --gpu-memory-utilization %.4f", name,
 			     CAPACITY(fit->headroom), SIZE(total),
 			     /* never rounded up */
 			     floor((double)fit->headroom / (double)total * 1e4) / 1e4);
+}
+
+/* The capacity directly below reliable sizes fails: at which event? 0: it is not known. */
+static uint64_t failing_below(const struct frag_fitted *one)
+{
+	for (uint32_t i = 0; i < one->intervals.count; i++) {
+		const struct frag_interval *v = &one->intervals.intervals[i];
+
+		if (!v->outcome.fits && !v->outcome.broken && v->min_capacity < one->fit.reliable
+		    && v->end_capacity >= one->fit.reliable)
+			return v->outcome.oom_step;
+	}
+	return 0;
+}
+
+/* What a device must have besides the lower bound, and what fails with less. */
+static void print_margin(const struct frag_fitted *one, const char *name, const struct frag_text_style *to)
+{
+	const struct frag_fit *fit = &one->fit;
+	const uint64_t margin = fit->reliable - fit->lower_bound, step = failing_below(one);
+	struct frag_words w = WORDS(200);
+
+	if (fit->reliable == NONE || fit->reliable < fit->lower_bound)
+		return;
+	frag_add(&w, "%s requires %s more than the bound, %.1f %% of it", name, CAPACITY(margin),
+		 100 * (double)margin / (double)fit->lower_bound);
+	if (step && margin)
+		frag_add(&w, ": with less the request of event %" PRIu64 " fails", step);
+	frag_put_row(to, "margin", "%s", w.text);
 }
 
 /* Rows about one setting that the table has no column for. */
@@ -199,6 +228,8 @@ static void print_words(const struct frag_fit_answer *a, const struct frag_fitte
 	if (w.used && a->verbose)
 		frag_put_row(to, "failing", "%s fits on %s, but fails on the larger %s", name,
 			     CAPACITY(fit->smallest), w.text);
+	if (a->fits->device_total)
+		print_margin(one, name, to);
 	if (a->fits->headroom_total)
 		print_headroom(fit, name, a->fits->headroom_total, to);
 }
@@ -409,8 +440,10 @@ static void print_evidence(const struct frag_fit_answer *a, const struct frag_te
 static void print_extras(const struct frag_fit_answer *a, const struct frag_text_style *to)
 {
 	for (const struct frag_extra_memory *x = a->extras; x && x->name; x++)
-		if (x->bytes)
+		if (x->counted)
 			frag_put_row(to, "outside", "%s counted for %s", SIZE(x->bytes), x->name);
+		else if (x->bytes)
+			frag_put_row(to, "outside", "%s: + %s, not counted", x->name, SIZE(x->bytes));
 		else if (a->sharded || !x->sharded)
 			frag_put_row(to, "outside", "not counted: %s", x->name);
 }
@@ -672,8 +705,9 @@ static bool extra_at(const void *of, uint32_t i, void *element)
 
 static const struct frag_field extra_fields[] = {
 	{ "name", FRAG_TYPE_TEXT, FRAG_AT(extra_memory, name) },
-	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(extra_memory, bytes), "null: unknown, and not counted",
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(extra_memory, bytes), "null: unknown",
 	  .absence = FRAG_UNLESS_ZERO },
+	{ "counted", FRAG_TYPE_FLAG, FRAG_AT(extra_memory, counted), "as memory of other processes" },
 	{ "source", FRAG_TYPE_TEXT, FRAG_AT(extra_memory, source), "a public page" },
 	{ 0 },
 };
@@ -728,8 +762,8 @@ static const struct frag_field document_fields[] = {
 	{ "tests", FRAG_TYPE_LIST, ANSWERED, "with --test: the recommended setting on other traces",
 	  FRAG_THERE_IF(fit_document_view, has_tests), .optional = true, .each = frag_fit_test_at,
 	  .fields = frag_test_fields },
-	{ "outside", FRAG_TYPE_LIST, ANSWERED, "with --model: memory that the recording lacks; it is"
-	  " counted as memory of other processes", FRAG_THERE_IF(fit_document_view, has_extras),
+	{ "outside", FRAG_TYPE_LIST, ANSWERED, "with --model: memory that the recording lacks",
+	  FRAG_THERE_IF(fit_document_view, has_extras),
 	  .optional = true, .each = extra_at, .fields = extra_fields },
 	{ 0 },
 };
@@ -740,7 +774,7 @@ const struct frag_document_type frag_fit_document = {
 };
 
 const struct frag_format *const frag_fit_formats[] = {
-	FRAG_TEXT_FORM("text", fit_print),
-	FRAG_LIST_FORM("csv", csv_rows), FRAG_DOCUMENT_FORM(frag_fit_document),
-	FRAG_LIST_FORM("markdown", rows), NULL,
+	FRAG_TEXT_FORM(fit_print),
+	FRAG_CSV_FORM(csv_rows), FRAG_DOCUMENT_FORM(frag_fit_document),
+	FRAG_MARKDOWN_FORM(rows), NULL,
 };

@@ -9,7 +9,8 @@
 /* Memory of a GPU that a recording on fake tensors does not have. */
 struct frag_extra_memory {
 	const char *name;       /* NULL ends a table */
-	uint64_t bytes;         /* that are counted as memory of others; 0: unknown */
+	uint64_t bytes;         /* 0: unknown */
+	bool counted;           /* as memory of others */
 	bool sharded;           /* only where several ranks share a model */
 	const char *source;     /* a public page */
 };
@@ -26,7 +27,6 @@ struct frag_fit_answer {
 	const struct frag_fits *fits;
 	const uint32_t *iterations;     /* of each trace; 0: none were found */
 	const struct frag_recommendation *ranked;       /* of settings; NULL: none were tried */
-	uint32_t own;           /* of `ranked`: the choice whose settings are the own ones */
 	uint32_t best;          /* the recommended choice; UINT32_MAX: none */
 	uint32_t given;         /* the first choices; a recommended one behind them is in no row */
 	const struct frag_fit_test *tests;

@@ -1,12 +1,6 @@
 /* fit_fields.c - the members of a fit of one setting, for the documents that have some. */
 #include "answers/answers.h"
 
-void frag_document_choice(struct frag_node_ref in, const struct frag_choice *choice)
-{
-	frag_document_policy(in, choice);
-	frag_json_text(in, "alloc_conf", choice->ops->settings ? CONF(choice) : NULL);
-}
-
 /* The simulation on one capacity. */
 struct frag_outcome_view {
 	const struct frag_attempt *attempt;
@@ -109,22 +103,4 @@ void frag_fit_view_make(struct frag_fit_view *view, const struct frag_fits *fits
 		.unlimited = one->unlimited.fits ? one : NULL,
 	};
 	view->device.figures.total = fits->device_total;
-}
-
-void frag_fit_members(struct frag_node_ref o, const struct frag_fits *fits,
-		      const struct frag_fitted *one, bool map)
-{
-	struct frag_fit_view view;
-
-	frag_fit_view_make(&view, fits, one, map);
-	frag_put_fields(o, frag_fit_fields, &view);
-}
-
-void frag_fit_unlimited_members(struct frag_node_ref o, const struct frag_fits *fits,
-				const struct frag_fitted *one)
-{
-	struct frag_fit_view view;
-
-	frag_fit_view_make(&view, fits, one, false);
-	frag_put_fields(o, frag_unlimited_fields, &view);
 }

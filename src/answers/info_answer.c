@@ -114,65 +114,6 @@ static void describe_recorded(const struct frag_trace_facts *facts, uint32_t dev
 			: "; the recording ends at the last one");
 }
 
-static const struct frag_json_row recorded_rows[] = {
-	ROW_AS("peak_reserved_bytes", recorded, peak_reserved),
-	ROW_AS("last_reserved_bytes", recorded, end_reserved),
-	ROW_AS("peak_allocated_bytes", recorded, peak_allocated),
-	ROW_AS("last_allocated_bytes", recorded, end_allocated), ROW_END,
-}, history_rows[] = {
-	ROW_AS("contradictions", snap_device, lost), ROW_AS("first_segments", snap_device, start_count),
-	ROW_AS("first_segment_bytes", snap_device, start_bytes),
-	ROW_AS("first_live_blocks", snap_device, first_live_count),
-	ROW_AS("ooms", snap_device, oom_count), ROW_END,
-}, oom_rows[] = {
-	ROW(logged, size), ROW_AS("device_free", logged, addr), ROW_END,
-};
-
-static void device_json(struct frag_node_ref list, const struct frag_trace_facts *facts, uint32_t i)
-{
-	const struct frag_snapshot *s = facts->snapshot;
-	const struct frag_snap_device *d = &s->devices[i];
-	struct frag_node_ref o = frag_json_object(list, NULL);
-	struct frag_recorded r;
-
-	recorded_of(facts, i, &r);
-	frag_json_rows(o, recorded_rows, &r);
-	frag_json_u64(o, "history_events", s->has_history ? d->log_count : 0);
-	frag_json_rows(o, history_rows, d);
-	frag_json_of(o, "first_oom", oom_rows, d->oom_count ? &d->log[d->first_oom] : NULL);
-	frag_json_bool(o, "ends_at_oom", d->oom_count && d->last_oom != UINT32_MAX);
-}
-
-/* Both, as the member "recording". */
-static void describe_json(struct frag_node_ref root, const struct frag_trace_facts *facts)
-{
-	const struct frag_snapshot *s = facts->snapshot;
-	const struct frag_recorded_by *by = &facts->by;
-	static const struct frag_json_row release_rows[] = {
-		ROW(recorded_by, version), ROW(recorded_by, why), ROW_END,
-	};
-	struct frag_node_ref o = frag_json_object(root, "recording"), list;
-	char settings[SETTINGS_ROOM], version[64];
-	uint64_t max;
-	const enum frag_overflow overflow = frag_snapshot_overflow(s, &max);
-
-	frag_json_text(o, "settings", find_settings(s, settings));
-	list = frag_json_object(o, "versions");
-	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
-		if (frag_snapshot_version(s, i, version, sizeof(version)))
-			frag_json_text(list, frag_snapshot_version_names[i], version);
-	frag_json_of(o, "pytorch", release_rows, by->version ? by : NULL);
-	frag_json_bool(o, "history", s->has_history);
-	if (overflow == FRAG_OVERFLOW_UNKNOWN)
-		frag_json_null(o, "overflowed");
-	else
-		frag_json_bool(o, "overflowed", overflow == FRAG_OVERFLOWED);
-	frag_json_u64_or_null(o, "max_entries", max != 0, max);
-	list = frag_json_array(o, "devices");
-	for (uint32_t i = 0; i < s->device_count; i++)
-		device_json(list, facts, i);
-}
-
 #define BAR 24
 
 #define SPAN_MAX 1e15           /* microseconds: nanoseconds beyond have no 64 bits */
@@ -238,7 +179,7 @@ static void print_devices(const struct frag_trace_facts *facts, FILE *f)
 			figures->name ? SHOWN(figures->name) : "", figures->name ? ", " : "",
 			figures->total ? SIZE(figures->total) : "unlimited", d->allocs,
 			frag_s(d->allocs));
-		fprintf(f, "  at most %s live, in %" PRIu64 " block%s, at step %" PRIu64 "\n",
+		fprintf(f, "  at most %s live, in %" PRIu64 " block%s, at event %" PRIu64 "\n",
 			sum_text(text, d->peak_bytes), d->peak_blocks,
 			frag_s(d->peak_blocks), d->peak_step);
 		fprintf(f, "  at the end %s live, in %" PRIu64 " block%s\n",
@@ -299,7 +240,7 @@ static void print_marks(const struct frag_survey *s, FILE *f)
 
 	if (!count)
 		return;
-	fprintf(f, "\n%12s  mark\n", "step");
+	fprintf(f, "\n%12s  mark\n", "event");
 	for (uint64_t i = 0; i < count && i < FRAG_SURVEY_MARKS; i++) {
 		/* printable; what is not ASCII as an escape */
 		*frag_put_json(name, s->marks[i].name, strnlen(s->marks[i].name, 256)) = '\0';
@@ -326,8 +267,8 @@ static void print_oddities(const struct frag_survey *s, FILE *f)
 		const char *singular, *plural;
 	} odd[] = {
 		{ never_freed(s), "block is never freed", "blocks are never freed" },
-		{ s->freed_at_once, "block is freed in the step after its alloc",
-		  "blocks are freed in the step after their alloc" },
+		{ s->freed_at_once, "block is freed by the event after its alloc",
+		  "blocks are freed by the event after their alloc" },
 		{ s->sizes[0].count, "block has no bytes", "blocks have no bytes" },
 		{ s->waiting_frees, "free waits for a stream or a complete",
 		  "frees wait for a stream or a complete" },
@@ -371,116 +312,326 @@ void frag_report_info(const struct frag_trace_facts *facts, FILE *f)
 	print_devices(facts, f);
 	print_host(&t->host, f);
 	print_bins(s->sizes, "size, from", true, f);
-	print_bins(s->lives, "life, steps", false, f);
+	print_bins(s->lives, "life, events", false, f);
 	print_marks(s, f);
 	print_oddities(s, f);
 }
 
+/* The document, see fragsim-trace(1) ----------------------------------------------- */
+
 /* Fewer than 2^64 sizes below 2^53: two parts of 19 digits are enough. */
-static void put_wide(struct frag_node_ref in, const char *key, frag_wide value)
+static const char *wide_json(frag_wide value, char *buf)
 {
 	const uint64_t unit = UINT64_C(10000000000000000000);
-	char text[2 * FRAG_NUMBER_ROOM], *p = text;
+	char *p = buf;
 
 	if (value >= unit)
 		p = frag_put_u64(p, (uint64_t)(value / unit));
 	snprintf(p, FRAG_NUMBER_ROOM, value < unit ? "%" PRIu64 : "%019" PRIu64,
 		 (uint64_t)(value % unit));
-	frag_json_raw(in, key, text);
+	return buf;
 }
 
-static void bins_json(struct frag_node_ref in, const char *key, const struct frag_survey_bin *bins)
+/* Of a snapshot -------------------------------------------------------------------- */
+
+static const char *settings_of(const void *facts, char *buf)
 {
-	struct frag_node_ref list = frag_json_array(in, key);
-
-	for (uint32_t i = 0; i < FRAG_SURVEY_BINS; i++) {
-		struct frag_node_ref bin;
-
-		if (!bins[i].count)
-			continue;
-		bin = frag_json_object(list, NULL);
-		frag_json_u64(bin, "from", min(i));
-		frag_json_u64(bin, "blocks", bins[i].count);
-		put_wide(bin, "bytes", bins[i].bytes);
-	}
+	_Static_assert(SETTINGS_ROOM <= FRAG_ELEMENT_MAX, "a field's text is long enough");
+	return find_settings(((const struct frag_trace_facts *)facts)->snapshot, buf);
 }
 
-static void devices_json(struct frag_node_ref in, const struct frag_survey *s,
-			 const struct frag_trace_info *t)
+static void put_versions(struct frag_node_ref in, const void *facts)
 {
-	struct frag_node_ref list = frag_json_array(in, "devices"), o;
+	const struct frag_snapshot *s = ((const struct frag_trace_facts *)facts)->snapshot;
+	char version[64];
 
-	for (uint32_t i = 0; i < s->device_count; i++) {
-		const struct frag_survey_device *d = &s->devices[i];
-
-		o = frag_json_object(list, NULL);
-		frag_put_fields(o, frag_figures_fields, &t->devices[i]);
-		frag_json_u64(o, "allocs", d->allocs);
-		put_wide(o, "peak_live_bytes", d->peak_bytes);
-		frag_json_u64(o, "peak_live_blocks", d->peak_blocks);
-		frag_json_u64(o, "peak_step", d->peak_step);
-		put_wide(o, "last_live_bytes", d->live_bytes);
-		frag_json_u64(o, "last_live_blocks", d->live);
-	}
+	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++)
+		if (frag_snapshot_version(s, i, version, sizeof(version)))
+			frag_json_text(in, frag_snapshot_version_names[i], version);
 }
 
-static void host_json(struct frag_node_ref in, const struct frag_host_memory *host)
+static struct frag_cell_value overflowed_of(const void *snapshot)
 {
-	static const struct frag_json_row rows[] = {
-		ROW(host_memory, events), ROW_AS("peak_live_bytes", host_memory, peak_bytes),
-		ROW_AS("last_live_bytes", host_memory, live_bytes),
-		ROW_AS("last_live_blocks", host_memory, live), ROW_END,
+	uint64_t max;
+	const enum frag_overflow overflow = frag_snapshot_overflow(snapshot, &max);
+
+	return (struct frag_cell_value){
+		.there = overflow != FRAG_OVERFLOW_UNKNOWN, .b = overflow == FRAG_OVERFLOWED,
 	};
-
-	if (host->events || host->live)
-		frag_json_of(in, "host", rows, host);
 }
 
-/* Every member is always there; null stands for what the trace does not have. */
-int frag_report_info_json(void *of, struct frag_outfile *out, struct frag_error *err)
+static struct frag_cell_value max_entries_of(const void *snapshot)
+{
+	uint64_t max;
+
+	frag_snapshot_overflow(snapshot, &max);
+	return (struct frag_cell_value){ .there = max != 0, .u = max };
+}
+
+/* A device, as the recording shows it. */
+struct frag_recorded_view {
+	const struct frag_snap_device *device;
+	const struct frag_logged *oom;  /* the first, or NULL */
+	struct frag_recorded figures;
+	uint64_t events;
+	bool ends_at_oom;
+};
+
+static bool recorded_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_trace_facts *facts = of;
-	const struct frag_survey *s = facts->survey;
-	const struct frag_trace_info *t = facts->trace;
-	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-info"), list, o;
-	const double duration = s->last_t - s->first_t;
-	char number[FRAG_NUMBER_ROOM];
+	const struct frag_snapshot *s = facts->snapshot;
+	struct frag_recorded_view *to = element;
+	const struct frag_snap_device *d;
 
-	frag_json_text(root, "path", t->path);
-	frag_json_text(root, "form", t->form);
-	frag_document_content(root, "content", t->content);
-	frag_json_raw(root, "meta", t->meta.text);
-	frag_document_scopes(root, &t, 1);
-	frag_json_u64(root, "events", t->events);
-	frag_json_u64(root, "left_out", t->skipped);
-	o = frag_json_object(root, "ops");
+	if (i >= s->device_count)
+		return false;
+	d = &s->devices[i];
+	*to = (struct frag_recorded_view){
+		.device = d, .oom = d->oom_count ? &d->log[d->first_oom] : NULL,
+		.events = s->has_history ? d->log_count : 0,
+		.ends_at_oom = d->oom_count && d->last_oom != UINT32_MAX,
+	};
+	recorded_of(facts, i, &to->figures);
+	return true;
+}
+
+static struct frag_cell_value release_of(const void *of)
+{
+	const struct frag_recorded_by *by = &((const struct frag_trace_facts *)of)->by;
+
+	return FRAG_OF(by->version ? by : NULL);
+}
+
+#define RECORDED(m) FRAG_AT(recorded_view, figures.m)
+#define HISTORY(m) FRAG_VIA(recorded_view, device, snap_device, m)
+#define SNAPSHOT FRAG_WHOLE_VIA(trace_facts, snapshot)
+static const struct frag_field oom_fields[] = {
+	{ "size", FRAG_TYPE_BYTES, FRAG_AT(logged, size), "of the request" },
+	{ "device_free", FRAG_TYPE_BYTES, FRAG_AT(logged, addr) },
+	{ 0 },
+}, recorded_fields[] = {
+	{ "peak_reserved_bytes", FRAG_TYPE_BYTES, RECORDED(peak_reserved) },
+	{ "last_reserved_bytes", FRAG_TYPE_BYTES, RECORDED(end_reserved), "at the end" },
+	{ "peak_allocated_bytes", FRAG_TYPE_BYTES, RECORDED(peak_allocated), "of a simulation where that agrees"
+	  " with the log; otherwise each block counts as its request, rounded up to 512 bytes" },
+	{ "last_allocated_bytes", FRAG_TYPE_BYTES, RECORDED(end_allocated), "as the file has them" },
+	{ "history_events", FRAG_TYPE_COUNT, FRAG_AT(recorded_view, events) },
+	{ "contradictions", FRAG_TYPE_COUNT, HISTORY(lost), "events that contradict others" },
+	{ "first_segments", FRAG_TYPE_COUNT, HISTORY(start_count), "from before the history" },
+	{ "first_segment_bytes", FRAG_TYPE_BYTES, HISTORY(start_bytes) },
+	{ "first_live_blocks", FRAG_TYPE_COUNT, HISTORY(first_live_count) },
+	{ "ooms", FRAG_TYPE_COUNT, HISTORY(oom_count) },
+	{ "first_oom", FRAG_TYPE_OBJECT, FRAG_POINTER(recorded_view, oom), .fields = oom_fields,
+	  .nullable = true },
+	{ "ends_at_oom", FRAG_TYPE_FLAG, FRAG_AT(recorded_view, ends_at_oom),
+	  "no request follows the last one" },
+	{ 0 },
+}, release_fields[] = {
+	{ "version", FRAG_TYPE_TEXT, FRAG_AT(recorded_by, version), "or a range of them" },
+	{ "why", FRAG_TYPE_TEXT, FRAG_AT(recorded_by, why), "what shows it" },
+	{ 0 },
+}, recording_fields[] = {
+	{ "settings", FRAG_TYPE_TEXT, FRAG_WHOLE, "null: the file has none", .text = settings_of,
+	  .nullable = true },
+	{ "versions", FRAG_TYPE_MAP, FRAG_WHOLE, "by the member of the file that has one", .put = put_versions,
+	  .members = "{\"type\":\"string\"}" },
+	{ "pytorch", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the release whose rules a run uses",
+	  .get = release_of, .fields = release_fields, .nullable = true },
+	{ "history", FRAG_TYPE_FLAG, FRAG_VIA(trace_facts, snapshot, snapshot, has_history),
+	  "the file has one" },
+	{ "overflowed", FRAG_TYPE_FLAG, SNAPSHOT, "the ring buffer dropped older events; null: unknown",
+	  .get = overflowed_of, .nullable = true },
+	{ "max_entries", FRAG_TYPE_COUNT, SNAPSHOT, "of the ring buffer, for a device; null: unknown",
+	  .get = max_entries_of, .nullable = true },
+	{ "devices", FRAG_TYPE_LIST, FRAG_WHOLE, .each = recorded_at, .fields = recorded_fields },
+	{ 0 },
+};
+
+/* Of the trace --------------------------------------------------------------------- */
+
+static void put_ops(struct frag_node_ref in, const void *facts)
+{
+	const struct frag_survey *s = ((const struct frag_trace_facts *)facts)->survey;
+
 	for (uint32_t op = 0; op < FRAG_OPS; op++)
-		frag_json_u64(o, frag_op_name((enum frag_op)op), s->ops[op]);
-	frag_json_u64(root, "streams", s->streams);
-	frag_json_u64(root, "pools", s->pools);
-	frag_json_u64(root, "different_sizes", s->sizes_seen.count);
-	frag_json_u64(root, "times", s->with_t);
-	*frag_put_double(number, duration) = '\0';
-	frag_json_raw(root, "duration", s->with_t && isfinite(duration) ? number : NULL);
-	if (facts->snapshot)
-		describe_json(root, facts);
-	if (t->log.decisions)
-		frag_document_log(root, &t->log);
-	devices_json(root, s, t);
-	host_json(root, &t->host);
-	bins_json(root, "sizes", s->sizes);
-	bins_json(root, "lives", s->lives);
-	list = frag_json_array(root, "marks");
-	for (uint64_t i = 0; i < s->ops[FRAG_OP_MARK] && i < FRAG_SURVEY_MARKS; i++) {
-		o = frag_json_object(list, NULL);
-		frag_json_u64(o, "step", s->marks[i].step);
-		frag_json_text(o, "name", s->marks[i].name);
-	}
-	frag_json_u64(root, "never_freed", never_freed(s));
-	frag_json_u64(root, "freed_at_once", s->freed_at_once);
-	frag_json_u64(root, "of_no_bytes", s->sizes[0].count);
-	frag_json_u64(root, "waiting_frees", s->waiting_frees);
-	frag_json_u64(root, "times_backwards", s->backwards);
+		frag_json_u64(in, frag_op_name((enum frag_op)op), s->ops[op]);
+}
+
+static const char *duration_of(const void *survey, char *buf)
+{
+	const struct frag_survey *s = survey;
+	const double duration = s->last_t - s->first_t;
+
+	*frag_put_double(buf, duration) = '\0';
+	return s->with_t && isfinite(duration) ? buf : NULL;
+}
+
+static struct frag_cell_value snapshot_facts_of(const void *of)
+{
+	const struct frag_trace_facts *facts = of;
+
+	return FRAG_OF(facts->snapshot ? facts : NULL);
+}
+
+struct frag_survey_view {
+	const struct frag_device_figures *figures;
+	const struct frag_survey_device *device;
+};
+
+static bool surveyed_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_trace_facts *facts = of;
+
+	if (i >= facts->survey->device_count)
+		return false;
+	*(struct frag_survey_view *)element = (struct frag_survey_view){
+		&facts->trace->devices[i], &facts->survey->devices[i],
+	};
+	return true;
+}
+
+static const char *peak_bytes_of(const void *device, char *buf)
+{
+	return wide_json(((const struct frag_survey_device *)device)->peak_bytes, buf);
+}
+
+static const char *last_bytes_of(const void *device, char *buf)
+{
+	return wide_json(((const struct frag_survey_device *)device)->live_bytes, buf);
+}
+
+static struct frag_cell_value host_of(const void *of)
+{
+	const struct frag_host_memory *host = &((const struct frag_trace_info *)of)->host;
+
+	return FRAG_OF(host->events || host->live ? host : NULL);
+}
+
+/* A line of a table: the blocks from this value on, up to that of the next. */
+struct frag_bin_view {
+	const struct frag_survey_bin *bin;
+	uint64_t from;
+	uint32_t next;
+};
+
+static bool bin_at(const struct frag_survey_bin *bins, uint32_t i, struct frag_bin_view *to)
+{
+	if (!i)
+		to->next = 0;
+	for (; to->next < FRAG_SURVEY_BINS; to->next++)
+		if (bins[to->next].count) {
+			to->bin = &bins[to->next];
+			to->from = min(to->next++);
+			return true;
+		}
+	return false;
+}
+
+static bool size_at(const void *survey, uint32_t i, void *element)
+{
+	return bin_at(((const struct frag_survey *)survey)->sizes, i, element);
+}
+
+static bool life_at(const void *survey, uint32_t i, void *element)
+{
+	return bin_at(((const struct frag_survey *)survey)->lives, i, element);
+}
+
+static const char *bin_bytes(const void *bin, char *buf)
+{
+	return wide_json(((const struct frag_survey_bin *)bin)->bytes, buf);
+}
+
+static bool surveyed_mark_at(const void *survey, uint32_t i, void *element)
+{
+	const struct frag_survey *s = survey;
+
+	if (i >= s->ops[FRAG_OP_MARK] || i >= FRAG_SURVEY_MARKS)
+		return false;
+	*(struct frag_survey_mark *)element = s->marks[i];
+	return true;
+}
+
+static struct frag_cell_value never_freed_of(const void *survey)
+{
+	return FRAG_NUMBER_OF(never_freed(survey));
+}
+
+#define TRACE(m) FRAG_VIA(trace_facts, trace, trace_info, m)
+#define SURVEY(m) FRAG_VIA(trace_facts, survey, survey, m)
+#define SURVEY_ALL FRAG_WHOLE_VIA(trace_facts, survey)
+#define SURVEYED(m) FRAG_VIA(survey_view, device, survey_device, m)
+#define SURVEYED_ALL FRAG_WHOLE_VIA(survey_view, device)
+static const struct frag_field surveyed_fields[] = {
+	FRAG_MEMBERS(FRAG_WHOLE_VIA(survey_view, figures), frag_figures_fields),
+	{ "allocs", FRAG_TYPE_COUNT, SURVEYED(allocs) },
+	{ "peak_live_bytes", FRAG_TYPE_SUM, SURVEYED_ALL, "requested bytes of live blocks",
+	  .text = peak_bytes_of },
+	{ "peak_live_blocks", FRAG_TYPE_COUNT, SURVEYED(peak_blocks), "at that peak" },
+	{ "peak_step", FRAG_TYPE_COUNT, SURVEYED(peak_step), "the first event with it" },
+	{ "last_live_bytes", FRAG_TYPE_SUM, SURVEYED_ALL, "at the end", .text = last_bytes_of },
+	{ "last_live_blocks", FRAG_TYPE_COUNT, SURVEYED(live) },
+	{ 0 },
+}, host_fields[] = {
+	{ "events", FRAG_TYPE_COUNT, FRAG_AT(host_memory, events) },
+	{ "peak_live_bytes", FRAG_TYPE_BYTES, FRAG_AT(host_memory, peak_bytes) },
+	{ "last_live_bytes", FRAG_TYPE_BYTES, FRAG_AT(host_memory, live_bytes) },
+	{ "last_live_blocks", FRAG_TYPE_COUNT, FRAG_AT(host_memory, live) },
+	{ 0 },
+}, bin_fields[] = {
+	{ "from", FRAG_TYPE_COUNT, FRAG_AT(bin_view, from), "the lowest value; the next one is twice it" },
+	{ "blocks", FRAG_TYPE_COUNT, FRAG_VIA(bin_view, bin, survey_bin, count), .least = 1 },
+	{ "bytes", FRAG_TYPE_SUM, FRAG_WHOLE_VIA(bin_view, bin), "of them", .text = bin_bytes },
+	{ 0 },
+}, mark_fields[] = {
+	{ "step", FRAG_TYPE_COUNT, FRAG_AT(survey_mark, step) },
+	{ "name", FRAG_TYPE_TEXT, FRAG_AT(survey_mark, name), "at most 63 bytes of it" },
+	{ 0 },
+}, info_fields[] = {
+	{ "path", FRAG_TYPE_TEXT, TRACE(path), "as it was given" },
+	{ "form", FRAG_TYPE_TEXT, TRACE(form), "its format" },
+	{ "content", FRAG_TYPE_CONTENT, TRACE(content), "as in fragsim-result" },
+	{ "meta", FRAG_TYPE_JSON, TRACE(meta.text), "its own metadata without the scope", .nullable = true,
+	  .members = "[\"object\",\"null\"]" },
+	FRAG_SCOPE_FIELD(TRACE(scope)),
+	{ "events", FRAG_TYPE_COUNT, TRACE(events), "valid ones" },
+	{ "left_out", FRAG_TYPE_COUNT, TRACE(skipped), "invalid ones" },
+	{ "ops", FRAG_TYPE_MAP, FRAG_WHOLE, "valid events by kind", .put = put_ops,
+	  .members = "{\"type\":\"integer\",\"minimum\":0}" },
+	{ "streams", FRAG_TYPE_COUNT, SURVEY(streams), "that blocks are allocated on" },
+	{ "pools", FRAG_TYPE_COUNT, SURVEY(pools), "that blocks are allocated in" },
+	{ "different_sizes", FRAG_TYPE_COUNT, SURVEY(sizes_seen.count), "of blocks" },
+	{ "times", FRAG_TYPE_COUNT, SURVEY(with_t), "events with a time" },
+	{ "duration", FRAG_TYPE_NUMBER_JSON, SURVEY_ALL, "microseconds from the first to the last; null: no"
+	  " event has a time, or the number is too large", .text = duration_of, .nullable = true },
+	{ "recording", FRAG_TYPE_OBJECT, FRAG_WHOLE, "of a PyTorch snapshot", .get = snapshot_facts_of,
+	  .fields = recording_fields, .optional = true },
+	FRAG_MEMBERS(FRAG_WHOLE_VIA(trace_facts, trace), frag_log_field),
+	{ "devices", FRAG_TYPE_LIST, FRAG_WHOLE, "of the trace", .each = surveyed_at,
+	  .fields = surveyed_fields },
+	{ "host", FRAG_TYPE_OBJECT, FRAG_WHOLE_VIA(trace_facts, trace), "pinned memory of a PyTorch snapshot", .get = host_of,
+	  .fields = host_fields, .optional = true },
+	{ "sizes", FRAG_TYPE_LIST, SURVEY_ALL, "blocks by size in bytes", .each = size_at, .fields = bin_fields },
+	{ "lives", FRAG_TYPE_LIST, SURVEY_ALL, "freed blocks by lifetime in events", .each = life_at,
+	  .fields = bin_fields },
+	{ "marks", FRAG_TYPE_LIST, SURVEY_ALL, "the first ten", .each = surveyed_mark_at, .fields = mark_fields },
+	{ "never_freed", FRAG_TYPE_COUNT, SURVEY_ALL, "blocks", .get = never_freed_of },
+	{ "freed_at_once", FRAG_TYPE_COUNT, SURVEY(freed_at_once), "blocks that the event after their alloc frees" },
+	{ "of_no_bytes", FRAG_TYPE_COUNT, SURVEY(sizes[0].count), "blocks" },
+	{ "waiting_frees", FRAG_TYPE_COUNT, SURVEY(waiting_frees), "frees that wait for a stream or a complete" },
+	{ "times_backwards", FRAG_TYPE_COUNT, SURVEY(backwards), "times that are before the previous one" },
+	{ 0 },
+};
+
+const struct frag_document_type frag_info_document = {
+	.format = "fragsim-info", .version = 1, .fields = info_fields, .no_tool = true,
+	.what = "What fragsim trace info --json writes, see fragsim-trace(1).",
+};
+
+int frag_report_info_json(void *facts, struct frag_outfile *out, struct frag_error *err)
+{
+	struct frag_json doc = frag_document_of(&frag_info_document, facts);
+
 	return frag_json_write(&doc, out, err);
 }

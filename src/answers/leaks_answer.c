@@ -8,18 +8,23 @@
 #define LEAK_NAME(k) \
 	frag_owner_text((k)->tag, (k)->frames, (k)->size, (char[FRAG_OWNER_ROOM]){ 0 })
 
-/* "12.0 MiB per iteration", "3.99 MiB every 3 iterations" */
-static const char *pace_text(const struct frag_leak *k, char buf[64])
+/* "12.0 MiB per iteration", "3.99 MiB every 3 iterations", "4 B (512 B allocated) per iteration" */
+static const char *pace_text(const struct frag_leak *k, char buf[96])
 {
-	if (k->period > 1)
-		snprintf(buf, 64, "%s every %" PRIu32 " iterations",
-			 SIZE(k->an_iteration * k->period), k->period);
+	const uint64_t n = k->period > 1 ? k->period : 1;
+	struct frag_words words = { .text = buf, .size = 96 };
+
+	frag_add(&words, "%s", SIZE(k->an_iteration * n));
+	if (k->rounded > k->an_iteration)
+		frag_add(&words, " (%s allocated)", SIZE(k->rounded * n));
+	if (n > 1)
+		frag_add(&words, " every %" PRIu64 " iterations", n);
 	else
-		snprintf(buf, 64, "%s per iteration", SIZE(k->an_iteration));
+		frag_add(&words, " per iteration");
 	return buf;
 }
 
-#define PACE(k) pace_text((k), (char[64]){ 0 })
+#define PACE(k) pace_text((k), (char[96]){ 0 })
 
 static void print_grows(const struct frag_leaks_answer *a, uint32_t device,
 			const struct frag_text_style *to)
@@ -51,12 +56,12 @@ static void print_unknown(const struct frag_leaks_answer *a, uint32_t device,
 	const uint32_t count = leaks->iterations.count;
 
 	if (!count)
-		frag_put_first_line(to, INK_YELLOW, "", "UNKNOWN: no iterations found, %d are"
-				    " needed: fragsim record --torch --steps %d",
+		frag_put_first_line(to, INK_YELLOW, "", "UNKNOWN: too few iterations, %d are"
+				    " needed: fragsim record --torch --iterations %d",
 				    FRAG_ROUNDS_MIN + 1, FRAG_ROUNDS_MIN + 1);
 	else if (leaks->rounds < FRAG_ROUNDS_MIN)
 		frag_put_first_line(to, INK_YELLOW, "", "UNKNOWN: %" PRIu32 " iteration%s recorded,"
-				    " %d are needed: fragsim record --torch --steps %d", count,
+				    " %d are needed: fragsim record --torch --iterations %d", count,
 				    frag_s(count), FRAG_ROUNDS_MIN + 1, FRAG_ROUNDS_MIN + 1);
 	else if (d->stopped)
 		frag_put_first_line(to, INK_YELLOW, "", "UNKNOWN: live memory rose by %s up to"
@@ -104,16 +109,16 @@ static void leaks_print_evidence(const struct frag_leaks_answer *a, const struct
 	const uint64_t steps = a->leaks->steps;
 
 	if (it->mark)
-		frag_put_row(to, "evidence", "%" PRIu32 " iteration%s of about %" PRIu64 " step%s"
+		frag_put_row(to, "evidence", "%" PRIu32 " iteration%s of about %" PRIu64 " event%s"
 			     " begin at marks %s", it->count, frag_s(it->count), steps,
 			     frag_s(steps), SHOWN(it->mark));
 	else if (it->loop)
-		frag_put_row(to, "evidence", "%" PRIu32 " iterations of about %" PRIu64 " step%s,"
+		frag_put_row(to, "evidence", "%" PRIu32 " iterations of about %" PRIu64 " event%s,"
 			     " by the stacks: a loop at %s; --mark NAME names others", it->count,
 			     steps, frag_s(steps), SHOWN(it->loop));
 	else if (it->count)
 		frag_put_row(to, "evidence", "%" PRIu32 " iterations: sizes repeat every %" PRIu64
-			     " step%s; --mark NAME names others", it->count, steps, frag_s(steps));
+			     " event%s; --mark NAME names others", it->count, steps, frag_s(steps));
 }
 
 static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
@@ -127,7 +132,7 @@ static void print_leaks(const struct frag_leaks_answer *a, uint32_t device,
 
 		if (k->device == device && count++ < a->top)
 			frag_put_row(to, count == 1 ? "top tags" : "", k->proven
-				     ? "%s: %s, %" PRIu64 " block%s since step %" PRIu64
+				     ? "%s: %s, %" PRIu64 " block%s since event %" PRIu64
 				       ", none freed up to iteration %" PRIu32
 				     : "%s: %s, larger blocks", PACE(k), LEAK_NAME(k), k->blocks,
 				     frag_s(k->blocks), k->first_step, leaks->rounds);
@@ -140,15 +145,24 @@ static void print_end(const struct frag_leaks_answer *a, uint32_t device,
 		      const struct frag_text_style *to)
 {
 	const struct frag_leaking *d = &a->leaks->devices[device];
+	const uint64_t total = a->devices[device].total;
 
 	if (d->full_in == UINT64_MAX)
 		frag_put_row(to, "full", "unknown: --device-bytes SIZE or --device CARD gives the"
 			     " capacity");
-	else
-		frag_put_row(to, "full", "in %" PRIu64 " iteration%s of a %s device, about %" PRIu64
-			     " steps (estimated; fragmentation is ignored)", d->full_in,
-			     frag_s(d->full_in), SIZE(a->devices[device].total),
+	else if (!d->simulated)
+		frag_put_row(to, "full", "in about %" PRIu64 " iteration%s of a %s device, about %"
+			     PRIu64 " events (estimated by division: the iterations differ;"
+			     " fragmentation is ignored)", d->full_in, frag_s(d->full_in), SIZE(total),
 			     frag_steps_until_full(a->leaks, device));
+	else if (d->at_least)
+		frag_put_row(to, "full", "in more than %" PRIu64 " iteration%s of a %s device: no request"
+			     " fails up to iteration %" PRIu64 ", where the simulation ends", d->full_in,
+			     frag_s(d->full_in), SIZE(total), d->fails_in);
+	else
+		frag_put_row(to, "full", "in %" PRIu64 " iteration%s of a %s device: a request of"
+			     " iteration %" PRIu64 " fails, as simulated", d->full_in,
+			     frag_s(d->full_in), SIZE(total), d->fails_in);
 	frag_put_context(to, a->devices[device].total, a->devices[device].context, false);
 }
 
@@ -207,7 +221,7 @@ static const struct frag_field row_fields[] = {
 	{ NULL, FRAG_TYPE_BYTES, LEAK(rise), NULL, "rise" },
 	{ NULL, FRAG_TYPE_BYTES, LEAK(bytes), NULL, "bytes" },
 	{ NULL, FRAG_TYPE_COUNT, LEAK(blocks), NULL, "blocks", "blocks" },
-	{ NULL, FRAG_TYPE_COUNT, FRAG_WHOLE, NULL, "first_step", "since step", .get = since_of },
+	{ NULL, FRAG_TYPE_COUNT, FRAG_WHOLE, NULL, "first_step", "since event", .get = since_of },
 	{ 0 },
 }, rows[] = {
 	{ NULL, FRAG_TYPE_LIST, FRAG_ARRAY_VIA(leaks_answer, leaks, leaks, leaks, leak_count),
@@ -243,6 +257,7 @@ struct frag_leaking_view {
 	const struct frag_leaking *leaking;
 	uint64_t full_in_steps;
 	bool estimated;
+	uint64_t fails_in;
 };
 
 static bool leaking_at(const void *of, uint32_t i, void *element)
@@ -254,8 +269,10 @@ static bool leaking_at(const void *of, uint32_t i, void *element)
 		return false;
 	*to = (struct frag_leaking_view){
 		.ordinal = i, .figures = &a->devices[i], .leaking = &a->leaks->devices[i],
-		.full_in_steps = UINT64_MAX, .estimated = true,
+		.full_in_steps = UINT64_MAX,
 	};
+	to->estimated = !to->leaking->simulated;
+	to->fails_in = to->estimated || to->leaking->at_least ? UINT64_MAX : to->leaking->fails_in;
 	if (to->leaking->full_in != UINT64_MAX)
 		to->full_in_steps = frag_steps_until_full(a->leaks, i);
 	return true;
@@ -274,12 +291,16 @@ static const struct frag_field leaking_fields[] = {
 	{ "growth", FRAG_TYPE_NUMBER, LEAKING(growth), "bytes an iteration; 0 with another verdict than"
 	  " grows or leak" },
 	{ "leak", FRAG_TYPE_BYTES, LEAKING(leak), "the same of all leaks" },
-	{ "full_in_iterations", FRAG_TYPE_COUNT, LEAKING(full_in), "until the peak is all that the device"
-	  " has; null: never, or unknown", .absence = FRAG_UNLESS_MAX },
+	{ "full_in_iterations", FRAG_TYPE_COUNT, LEAKING(full_in), "after the recording, until a request"
+	  " fails; null: never, or unknown", .absence = FRAG_UNLESS_MAX },
+	{ "fails_in_iteration", FRAG_TYPE_COUNT, FRAG_AT(leaking_view, fails_in), "which has that request,"
+	  " from 1, the first of the recording; null where it was not simulated, or none failed",
+	  .absence = FRAG_UNLESS_MAX },
+	{ "at_least", FRAG_TYPE_FLAG, LEAKING(at_least), "no request had failed when the simulation ended" },
 	{ "full_in_steps", FRAG_TYPE_COUNT, FRAG_AT(leaking_view, full_in_steps), "the same in events",
 	  .absence = FRAG_UNLESS_MAX },
 	{ "estimated", FRAG_TYPE_FLAG, FRAG_AT(leaking_view, estimated), "full_in_iterations is a"
-	  " division, not a simulation" },
+	  " division, as the iterations do not repeat" },
 	{ 0 },
 };
 
@@ -331,5 +352,5 @@ const struct frag_document_type frag_leaks_document = {
 };
 
 const struct frag_format *const frag_leaks_formats[] = {
-	FRAG_TEXT_FORM("text", leaks_print), FRAG_DECLARED_FORMS(frag_leaks_document, rows), NULL,
+	FRAG_TEXT_FORM(leaks_print), FRAG_ANSWER_FORMS(frag_leaks_document, rows),
 };

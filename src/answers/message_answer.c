@@ -1,6 +1,8 @@
 /* message_answer.c - the verdict on pasted out-of-memory messages, for people. */
-#include "answers/answers.h"
+#include "answers/message_answer.h"
 
+#include "answers/account_answer.h"
+#include "answers/answers.h"
 #include "device/known_cards.h"
 #include "messages/advice.h"
 #include "messages/message.h"
@@ -23,7 +25,7 @@ static const char record_snapshot[] =
 static const char record_old_torch[] = "with PyTorch 2.1 or later: " RECORD_TORCH "python train.py";
 static const char record_bfc[] =
 	/* the first variable is TensorFlow's, the second JAX's: each request calls the driver */
-	"export TF_GPU_ALLOCATOR=cuda_malloc_async XLA_PYTHON_CLIENT_ALLOCATOR=platform\n"
+	"export TF_GPU_ALLOCATOR=cuda_malloc_async JAX_PJRT_CLIENT_CREATE_OPTIONS=allocator:platform\n"
 	RECORD "python train.py\nfragsim explain -p bfc" ON_CARD;
 static const char record_rmm[] =
 	"rmm.enable_logging(log_file_name=\"rmm.csv\")\nfragsim explain -p rmm rmm.csv";
@@ -145,9 +147,10 @@ static const char *in_device_words(const struct frag_message *m, const char *tex
 static const char *recording_of(const struct frag_message *m)
 {
 	/* the log has more of them than this part of it */
-	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == VLLM)
+	if (speaker_of(m) == VLLM && (m->shortage == FRAG_SHORT_UNKNOWN || (m->wording == FRAG_WORDING_VLLM_CACHE
+								       && !m->need.there)))
 		return record_vllm_log;
-	if (m->verdict == FRAG_SHORT_UNKNOWN && speaker_of(m) == LLAMA)
+	if (m->shortage == FRAG_SHORT_UNKNOWN && speaker_of(m) == LLAMA)
 		return record_llama_log;
 	/* fragsim record is for CUDA's interface, which HIP has, too */
 	if (m->accelerator == FRAG_XPU || m->accelerator == FRAG_NPU)
@@ -171,10 +174,10 @@ static void put_commands(const struct frag_message *m, const char *label, int wi
 #define SENTENCE_ROOM 1024
 
 /* "fragmentation, nearly full" */
-static const char *verdict_text(enum frag_oom_verdict verdict)
+static const char *verdict_text(enum frag_shortage shortage)
 {
-	return verdict == FRAG_SHORT_TIGHT ? "fragmentation, nearly full"
-					   : frag_oom_cause_name(frag_shortage_causes[verdict]);
+	return shortage == FRAG_SHORT_TIGHT ? "fragmentation, nearly full"
+					   : frag_oom_verdict_name(frag_shortage_verdicts[shortage]);
 }
 
 /* "0-3, 5" */
@@ -293,7 +296,13 @@ static void means_sentence(const struct frag_message *m, struct frag_words *w)
 		frag_add(w, "%s (%" PRIu64 " bytes) requested", SIZE(asked->bytes), asked->bytes);
 	if (asked->there && allowed->there)
 		frag_add(w, ", %s (%" PRIu64 " bytes) at most", SIZE(allowed->bytes), allowed->bytes);
-	frag_add(w, "%s%s", asked->there ? ": " : "", frag_speakers[m->wording].means);
+	if (asked->there && allowed->there && asked->bytes > allowed->bytes)
+		frag_add(w, " (%s short)", SIZE(asked->bytes - allowed->bytes));
+	if (m->said[FRAG_SAID_FREE].there)
+		frag_add(w, ", %s free", SIZE(m->said[FRAG_SAID_FREE].bytes));
+	if (!asked->there && m->said[FRAG_SAID_ALLOCATED].there && m->total.there)
+		frag_add(w, "%s of %s in use: ", SIZE(m->said[FRAG_SAID_ALLOCATED].bytes), SIZE(m->total.bytes));
+	frag_add(w, "%s%s", asked->there ? ": " : "", frag_speakers[m->huge ? FRAG_WORDING_OVERFLOW : m->wording].means);
 }
 
 /* The numbers behind the verdict. */
@@ -308,7 +317,7 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		budget_sentence(m, w);
 		return;
 	}
-	if (frag_speakers[m->wording].means) {
+	if (frag_speakers[m->wording].means || m->huge) {
 		means_sentence(m, w);
 		return;
 	}
@@ -323,7 +332,7 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		frag_add(w, "%s requested", SIZE(asked));
 	else
 		frag_add(w, "an OOM");
-	switch (m->verdict) {
+	switch (m->shortage) {
 	case FRAG_SHORT_OVER_DEVICE:
 		frag_add(w, ", %s in total", SIZE(m->total.bytes));
 		break;
@@ -346,7 +355,9 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		if (m->wording == FRAG_WORDING_TENSORRT && !m->said[FRAG_SAID_ASKED].there)
 			frag_add(w, ", %s of %s were left for the KV cache",
 				 SIZE(m->said[FRAG_SAID_FREE].bytes), SIZE(m->total.bytes));
-		else if (!m->free.there || !m->unallocated.there)
+		else if (m->free.there && !m->unallocated.there)
+			frag_add(w, ", %s free", free);
+		else if (!m->free.there)
 			frag_add(w, ", more than the allocated bytes leave");
 		else
 			frag_add(w, ", %s free in total (%s short)", all, SIZE(apart));
@@ -360,7 +371,7 @@ static void sentence(const struct frag_message *m, struct frag_words *w)
 		}
 		frag_add(w, ", %s free in total, %s (%.1f%%) would remain", all, SIZE(apart),
 			 100 * (double)apart / (double)m->total.bytes);
-		if (m->verdict == FRAG_SHORT_TIGHT)
+		if (m->shortage == FRAG_SHORT_TIGHT)
 			frag_add(w, "; perhaps capacity, which only a snapshot decides");
 		break;
 	case FRAG_SHORT_UNKNOWN:
@@ -396,8 +407,8 @@ static void print_possible(const struct frag_message *m, const struct frag_text_
 	struct frag_words w = WORDS(SENTENCE_ROOM);
 
 	for (int i = 0; i < FRAG_SHORTAGES; i++)
-		if (m->possible >> i & 1 && (int)m->verdict != i)
-			frag_add_item(&w, "; or: ", "%s", verdict_text((enum frag_oom_verdict)i));
+		if (m->possible >> i & 1 && (int)m->shortage != i)
+			frag_add_item(&w, "; or: ", "%s", verdict_text((enum frag_shortage)i));
 	if (m->precision)
 		fprintf(to->f, "  %-12s each value is off by %s at most%s\n", "rounding",
 			SIZE(m->precision), w.used ? ", so this is possible, too:"
@@ -512,11 +523,11 @@ static void print_around_row(const struct frag_message_group *group, const struc
 	const struct frag_message *m = &group->first;
 	struct frag_words w = WORDS(512);
 
-	if (s->framework)
+	if (s->framework != FRAG_FRAMEWORK_UNKNOWN)
 		frag_add_item(&w, ", ", "%s", frag_framework_names[s->framework - 1]);
 	if (*s->version)
 		frag_add_item(&w, ", ", "version %s", s->version);
-	if (s->system)
+	if (s->system != FRAG_SYSTEM_UNKNOWN)
 		frag_add_item(&w, ", ", "%s", frag_system_names[s->system - 1]);
 	if (m->phase)
 		frag_add_item(&w, ", ", "phase %s", frag_phase_names[m->phase - 1]);
@@ -544,6 +555,10 @@ static void print_block(const struct frag_message_group *group, const struct fra
 			     m->unallocated.there ? ", " : "",
 			     m->unallocated.there ? SIZE(m->unallocated.bytes) : "",
 			     m->unallocated.there ? " reserved but unallocated" : "");
+	else if (m->reserved.there && !frag_message_is_budget(m))
+		frag_put_row(to, "allocator", "%s reserved", SIZE(m->reserved.bytes));
+	else if (m->said[FRAG_SAID_USED].there && !m->outside.there)
+		frag_put_row(to, "used", "%s of the device, by all processes", SIZE(m->said[FRAG_SAID_USED].bytes));
 	print_process_row(m, to);
 	if (m->said[FRAG_SAID_NONRELEASABLE].there)
 		frag_put_row(to, "", "%s of it non-releasable: in segments with live blocks",
@@ -551,6 +566,8 @@ static void print_block(const struct frag_message_group *group, const struct fra
 	if (m->total.there && m->allocated.bytes > m->total.bytes && m->wording <= FRAG_WORDING_SENTENCES)
 		frag_put_row(to, "paging", "more is allocated than the device has: its driver pages"
 			     " to the host (Windows, \"sysmem fallback\"), slowly");
+	for (uint8_t i = 0; i < m->unread_count; i++)
+		frag_put_row(to, i ? "" : "unread", "%s", m->unread_text[i]);
 	print_around_row(group, to);
 	put_commands(m, "record", 10, to->f);
 	if (group->gpus)
@@ -578,11 +595,11 @@ static void print_group(const struct frag_message_group *group, const struct fra
 			bool verbose)
 {
 	const struct frag_message *m = &group->first;
-	const bool mild = m->verdict == FRAG_SHORT_FRAGMENTATION
-			  || m->verdict == FRAG_SHORT_REFUSED;
+	const bool mild = m->shortage == FRAG_SHORT_FRAGMENTATION
+			  || m->shortage == FRAG_SHORT_REFUSED;
 	struct frag_words w = WORDS(SENTENCE_ROOM + 128);
 
-	frag_add(&w, "%s%s%s: ", frag_ink(to, mild ? INK_YELLOW : INK_RED), verdict_text(m->verdict),
+	frag_add(&w, "%s%s%s: ", frag_ink(to, mild ? INK_YELLOW : INK_RED), verdict_text(m->shortage),
 		 frag_ink(to, INK_PLAIN));
 	sentence(m, &w);
 	frag_put_wrapped(to, "", w.text);
@@ -593,13 +610,6 @@ static void print_group(const struct frag_message_group *group, const struct fra
 	print_figures(m, to->f);
 	print_possible(m, to);
 	print_advice(group, to);
-}
-
-static void print_accounts(const struct frag_accounts *accounts, const struct frag_text_style *to)
-{
-	for (uint32_t i = 0; i < accounts->count; i++)
-		if (accounts->of[i].bytes || !strchr(accounts->of[i].who, ':'))
-			fprintf(to->f, "  %11s  %s\n", SIZE(accounts->of[i].bytes), accounts->of[i].who);
 }
 
 /* One block for each program and verdict. */
@@ -618,5 +628,6 @@ void frag_report_messages(const struct frag_message_groups *groups,
 			putc('\n', f);
 		print_group(&groups->groups[i], &to, verbose);
 	}
-	print_accounts(&groups->accounts, &to);
+	if (!groups->count)
+		frag_report_accounts(&groups->accounts, &to);
 }

@@ -9,134 +9,15 @@
 #include <stdlib.h>
 
 #include "answers/answers.h"
+#include "answers/page_blocks.h"
+#include "answers/page_pack.h"
 #include "base/array_grow.h"
 #include "base/parse.h"
 #include "live_blocks/live_blocks.h"
 
-/*
- * A column is planes of bytes, the lowest byte of each value first, then the next of each: as many
- * planes as its largest value needs. Values may be differences from the previous value, folded so
- * that small ones of both signs are small (0, -1, 1, -2, ...), and may have been divided by a power
- * of 2 that divides all of them. All columns together go through gzip and base64.
- */
-struct pack {
-	unsigned char *bytes;
-	uint32_t used, capacity;
-	bool failed;            /* out of memory */
-};
-
-static unsigned char *pack_room(struct pack *pack, uint64_t n)
-{
-	if (pack->failed || !frag_grow(&pack->bytes, &pack->capacity, pack->used + n + 1, 1)) {
-		pack->failed = true;
-		return NULL;
-	}
-	return pack->bytes + pack->used;
-}
-
-static void put_place(struct frag_node_ref in, const char *name, const uint64_t *facts, int count)
-{
-	struct frag_node_ref list = frag_json_array(in, name);
-
-	for (int i = 0; i < count; i++)
-		frag_json_u64(list, NULL, facts[i]);
-}
-
-/*
- * Adds a column, and says in the node where it is: [offset, count, planes, shift, differences].
- * The values are changed.
- */
-static void pack_column(struct pack *pack, struct frag_node_ref in, const char *name,
-		      uint64_t *values, uint32_t count, bool differences)
-{
-	uint64_t all = 0, largest = 0, before = 0, planes = 0, shift = 0;
-	unsigned char *p;
-
-	for (uint32_t i = 0; i < count; i++)
-		all |= values[i];
-	while (all && !(all >> shift & 1))
-		shift++;
-	for (uint32_t i = 0; i < count; i++) {
-		const uint64_t value = values[i] >> shift;
-
-		values[i] = !differences ? value : value >= before ? 2 * (value - before)
-								   : 2 * (before - value) - 1;
-		before = value;
-		largest |= values[i];
-	}
-	while (planes < 8 && largest >> (8 * planes))
-		planes++;
-	put_place(in, name, (const uint64_t[]){ pack->used, count, planes, shift, differences }, 5);
-	p = pack_room(pack, planes * count);
-	for (uint64_t k = 0; p && k < planes; k++)
-		for (uint32_t i = 0; i < count; i++)
-			*p++ = (unsigned char)(values[i] >> (8 * k));
-	pack->used += p ? (uint32_t)(planes * count) : 0;
-}
-
-static void pack_take(void *ctx, const char *bytes, size_t n)
-{
-	struct pack *to = ctx;
-	unsigned char *p = pack_room(to, n);
-
-	if (!p)
-		return;
-	memcpy(p, bytes, n);
-	to->used += (uint32_t)n;
-}
-
-/* Adds unchanged bytes: [offset, length]. */
-static void pack_bytes(struct pack *pack, struct frag_node_ref in, const char *name,
-		       const void *bytes, uint32_t length)
-{
-	put_place(in, name, (const uint64_t[]){ pack->used, length }, 2);
-	pack_take(pack, bytes, length);
-}
-
-/* The bytes as base64 in the quotes of JSON. Returns NULL on out of memory. */
-static char *encode(const struct pack *from)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *text = malloc(((size_t)from->used + 2) / 3 * 4 + 3), *p = text;
-
-	if (!text)
-		return NULL;
-	*p++ = '"';
-
-	for (uint32_t i = 0; i < from->used; i += 3) {
-		const uint32_t left = from->used - i;
-		const uint32_t three = (uint32_t)from->bytes[i] << 16
-				       | (left > 1 ? (uint32_t)from->bytes[i + 1] << 8 : 0)
-				       | (left > 2 ? from->bytes[i + 2] : 0);
-
-		*p++ = digits[three >> 18];
-		*p++ = digits[three >> 12 & 63];
-		*p++ = left > 1 ? digits[three >> 6 & 63] : '=';
-		*p++ = left > 2 ? digits[three & 63] : '=';
-	}
-	*p++ = '"';
-	*p = '\0';
-	return text;
-}
-
-/* All of it, packed, as a text of JSON in base64; the caller's. NULL: out of memory. */
-static char *pack_base64(const struct pack *pack, size_t *length)
-{
-	struct pack packed = { .used = 0 };
-	char *text = NULL;
-
-	if (!pack->failed && frag_gzip(pack->bytes, pack->used, pack_take, &packed) && !packed.failed)
-		text = encode(&packed);
-	*length = ((size_t)packed.used + 2) / 3 * 4;
-	free(packed.bytes);
-	return text;
-}
-
-/* Bytes of base64, so that a report has 400 KB: less for each other run, which has a picture; */
-#define PACKED_MAX ((size_t)330 << 10)
-#define PACKED_LESS ((size_t)9 << 10)
-#define PACKED_LEAST ((size_t)46 << 10) /* but this much for each run: many devices take more */
+/* Bytes of base64 of all runs, so that a report can be mailed, and at least of each: many devices take more. */
+#define PACKED_MAX ((size_t)1500 << 10)
+#define PACKED_LEAST ((size_t)46 << 10)
 #define RUNS_FINE 2                     /* of more, rasters are half as wide and high */
 #define CURED_BUCKETS 512               /* at most, of the line of a run with its fix */
 #define MARKS_SHOWN 1000                /* the first and the last of more */
@@ -145,10 +26,11 @@ static char *pack_base64(const struct pack *pack, size_t *length)
 
 /* The buffer of the longest column. */
 struct scratch {
-	struct pack *pack;
+	struct frag_page_pack *pack;
 	struct frag_node_ref in;
 	uint64_t *values;
 	bool coarse;            /* four cells of a raster become one */
+	const struct frag_page_allocs *allocs;
 };
 
 /* The minimum or the maximum of a metric in `count` buckets. */
@@ -183,7 +65,7 @@ static void put_timeline(struct scratch *s, const struct frag_line *line, uint32
 	for (int k = 0; k < 2 * FRAG_LINE_FIGURES; k++) {
 		for (uint32_t i = 0; i < count; i++)
 			s->values[i] = extreme(line, i << coarser, 1U << coarser, k / 2, k % 2);
-		pack_column(s->pack, s->in, names[k / 2][k % 2], s->values, count, true);
+		frag_pack_column(s->pack, s->in, names[k / 2][k % 2], s->values, count, true);
 	}
 }
 
@@ -196,36 +78,7 @@ static void put_window(struct scratch *s, const struct frag_window_line *w)
 	for (int k = 0; k <= FRAG_LINE_FIGURES; k++) {
 		for (uint32_t i = 0; i < w->count; i++)
 			s->values[i] = k ? w->step[i].at[k - 1] : w->step[i].step;
-		pack_column(s->pack, s->in, names[k], s->values, w->count, true);
-	}
-}
-
-static uint64_t area_value(const struct frag_areas *areas, const struct frag_area *a, int column)
-{
-	switch (column) {
-	case 0:
-		return a->birth;
-	case 1:
-		return a->end - a->birth;
-	case 2:
-		return a->end - a->freed;
-	case 3:
-		return areas->lanes[a->lane].base + a->y;
-	case 4:
-		return a->bytes;
-	default:
-		return a->who;
-	}
-}
-
-static void put_areas(struct scratch *s, const struct frag_areas *areas)
-{
-	static const char *const names[] = { "birth", "life", "pending", "y", "bytes", "who" };
-
-	for (int k = 0; k < 6; k++) {
-		for (uint32_t i = 0; i < areas->count; i++)
-			s->values[i] = area_value(areas, &areas->area[i], k);
-		pack_column(s->pack, s->in, names[k], s->values, areas->count, k == 0);
+		frag_pack_column(s->pack, s->in, names[k], s->values, w->count, true);
 	}
 }
 
@@ -281,7 +134,7 @@ static void put_raster(struct scratch *s, const struct frag_areas *areas)
 		o = frag_json_object(list, NULL);
 		frag_json_u64(o, "base", lane->base);
 		frag_json_u64(o, "rows", rows);
-		pack_bytes(s->pack, o, "cells", cells, rows * columns);
+		frag_pack_bytes(s->pack, o, "cells", cells, rows * columns);
 	}
 	free(cells);
 }
@@ -301,7 +154,7 @@ static void put_moment(struct scratch *s, struct frag_node_ref list, const char 
 		for (uint32_t i = 0; i < m->share_count; i++)
 			s->values[i] = k == 0 ? m->shares[i].share : k == 1 ? m->shares[i].bytes
 									    : m->shares[i].blocks;
-		pack_column(s->pack, s->in, names[k], s->values, m->share_count, false);
+		frag_pack_column(s->pack, s->in, names[k], s->values, m->share_count, false);
 	}
 	put_window(s, &m->window);
 	s->in = outer;
@@ -369,51 +222,64 @@ static void put_marks(struct scratch *s, const struct frag_result *run)
 
 			s->values[i] = values[k];
 		}
-		pack_column(s->pack, s->in, names[k], s->values, count, true);
+		frag_pack_column(s->pack, s->in, names[k], s->values, count, true);
 	}
 }
+
+#define OOM(m) FRAG_AT(oom, m)
+static const struct frag_field oom_fields[] = {
+	{ "step", FRAG_TYPE_COUNT, OOM(step) }, { "size", FRAG_TYPE_BYTES, OOM(size) },
+	{ "tried", FRAG_TYPE_BYTES, OOM(tried) }, { "fragmentation", FRAG_TYPE_FLAG, OOM(fragmentation) },
+	{ "free", FRAG_TYPE_BYTES, OOM(metrics.free) }, { "largest", FRAG_TYPE_BYTES, OOM(metrics.largest_free) },
+	{ 0 },
+}, hole_fields[] = {
+	{ "hole_segment", FRAG_TYPE_COUNT, OOM(hole.segment) },
+	{ "hole_offset", FRAG_TYPE_BYTES, OOM(hole.offset) },
+	{ "hole_bytes", FRAG_TYPE_BYTES, OOM(hole.bytes) },
+	{ "hole_live", FRAG_TYPE_COUNT, OOM(hole.live) },
+	{ 0 },
+};
 
 static void put_run_ooms(struct frag_node_ref in, const struct frag_result *run)
 {
-	static const struct frag_json_row rows[] = {
-		ROW(oom, step), ROW(oom, size), ROW(oom, tried), ROW(oom, fragmentation),
-		ROW_AS("free", oom, metrics.free), ROW(oom, largest), ROW_END,
-	}, hole_rows[] = {
-		ROW_AS("hole_segment", oom, hole.segment), ROW_AS("hole_offset", oom, hole.offset),
-		ROW_AS("hole_bytes", oom, hole.bytes), ROW_AS("hole_live", oom, hole.live), ROW_END,
-	};
 	struct frag_node_ref list = frag_json_array(in, "ooms"), o;
 
 	for (uint32_t i = 0; i < run->oom_count && i < OOMS_SHOWN; i++) {
-		o = frag_json_of(list, NULL, rows, &run->ooms[i]);
+		o = frag_json_object(list, NULL);
+		frag_put_fields(o, oom_fields, &run->ooms[i]);
 		if (run->ooms[i].hole.bytes)
-			frag_json_rows(o, hole_rows, &run->ooms[i]);
+			frag_put_fields(o, hole_fields, &run->ooms[i]);
 	}
 }
 
-static void put_run_figures(struct frag_node_ref in, const struct frag_result *run)
+static struct frag_cell_value run_outside(const void *of)
 {
-	static const struct frag_json_row rows[] = {
-		ROW(result, granularity), ROW(result, steps), ROW(result, peak_step),
-		ROW_AS("peak_reserved", result, peak.reserved),
-		ROW_AS("peak_allocated", result, peak.allocated),
-		ROW_AS("peak_requested", result, peak.requested),
-		ROW_AS("wasted", result, at_peak.wasted), ROW_AS("all_ooms", result, counts.ooms),
-		ROW_AS("allocs", result, counts.allocs),
-		ROW_AS("segment_allocs", result, counts.segment_allocs),
-		ROW_AS("segment_frees", result, counts.segment_frees), ROW_END,
-	};
+	const struct frag_result *run = of;
 
-	frag_json_text(in, "policy", run->choice.text);
-	frag_json_text(in, "status", frag_run_status_name(run->status));
-	frag_json_u64(in, "device", run->device);
-	frag_json_u64(in, "total", run->total);
-	frag_json_u64(in, "outside", run->context + run->other);
-	frag_json_rows(in, rows, run);
+	return FRAG_NUMBER_OF(run->context + run->other);
 }
 
-static const struct frag_json_row lane_rows[] = {
-	ROW(lane, base), ROW(lane, height), ROW_END,
+#define RUN(m) FRAG_AT(result, m)
+static const struct frag_field run_fields[] = {
+	{ "policy", FRAG_TYPE_TEXT, RUN(choice.text) },
+	{ "status", FRAG_TYPE_WORD, RUN(status), .words = frag_run_status_words },
+	{ "device", FRAG_TYPE_COUNT, RUN(device) }, { "total", FRAG_TYPE_BYTES, RUN(total) },
+	{ "outside", FRAG_TYPE_BYTES, FRAG_WHOLE, .get = run_outside },
+	{ "granularity", FRAG_TYPE_BYTES, RUN(granularity) }, { "steps", FRAG_TYPE_COUNT, RUN(steps) },
+	{ "peak_step", FRAG_TYPE_COUNT, RUN(peak_step) },
+	{ "peak_reserved", FRAG_TYPE_BYTES, RUN(peak.reserved) },
+	{ "peak_allocated", FRAG_TYPE_BYTES, RUN(peak.allocated) },
+	{ "peak_requested", FRAG_TYPE_BYTES, RUN(peak.requested) },
+	{ "wasted", FRAG_TYPE_BYTES, RUN(at_peak.wasted) }, { "all_ooms", FRAG_TYPE_COUNT, RUN(counts.ooms) },
+	{ "allocs", FRAG_TYPE_COUNT, RUN(counts.allocs) },
+	{ "segment_allocs", FRAG_TYPE_COUNT, RUN(counts.segment_allocs) },
+	{ "segment_frees", FRAG_TYPE_COUNT, RUN(counts.segment_frees) },
+	{ 0 },
+}, lane_fields[] = {
+	{ "base", FRAG_TYPE_BYTES, FRAG_AT(lane, base) }, { "height", FRAG_TYPE_BYTES, FRAG_AT(lane, height) },
+	{ 0 },
+}, areas_fields[] = {
+	{ "lanes", FRAG_TYPE_LIST, FRAG_ARRAY(areas, lanes, lane_count), .fields = lane_fields }, { 0 },
 };
 
 /* What a timeline shows. */
@@ -423,26 +289,45 @@ static struct frag_node_ref begin_run(struct scratch *s, struct frag_node_ref li
 {
 	struct frag_node_ref o = frag_json_object(list, NULL);
 
-	put_run_figures(o, run);
+	frag_put_fields(o, run_fields, run);
 	frag_json_u64(o, "end", d->end);
 	s->in = frag_json_object(o, "line");
 	put_timeline(s, &d->line, buckets);
 	return o;
 }
 
+/*
+ * Of the runs of a device the one with most blocks: what does not depend on the policy is said there of each block, and the
+ * others have the same blocks.
+ */
+static bool run_carries(const struct frag_page_trace *t, uint32_t policy, uint32_t device)
+{
+	const uint32_t count = t->pages[policy].devices[device].blocks.count;
+
+	for (uint32_t i = 0; i < t->page_count; i++) {
+		const uint32_t other = t->pages[i].devices[device].blocks.count;
+
+		if (other > count || (other == count && i < policy))
+			return false;
+	}
+	return true;
+}
+
 static void put_whole_run(struct scratch *s, struct frag_node_ref list,
-			  const struct frag_result *run, const struct frag_page_device *d)
+			  const struct frag_result *run, const struct frag_page_device *d, bool carries)
 {
 	struct frag_node_ref o = begin_run(s, list, run, d, FRAG_LINE_MAX);
 
 	frag_json_u64(o, "live_step", d->live_step);
 	frag_json_u64(o, "height", d->height);
-	FRAG_JSON_LIST(o, "lanes", lane_rows, d->segments.lanes, d->segments.lane_count);
+	frag_put_fields(o, areas_fields, &d->segments);
 	s->in = frag_json_object(o, "segments");
-	put_areas(s, &d->segments);
+	frag_pack_areas(s->pack, s->in, &d->segments, s->values);
 	put_raster(s, &d->segments);
 	s->in = frag_json_object(o, "blocks");
-	put_areas(s, &d->blocks);
+	frag_pack_areas(s->pack, s->in, &d->blocks, s->values);
+	if (carries)
+		frag_page_allocs_pack(s->allocs, s->pack, s->in, &d->blocks, s->values);
 	put_raster(s, &d->blocks);
 	s->in = o;
 	put_moments(s, d);
@@ -491,31 +376,72 @@ static void put_tags(struct scratch *s, const struct frag_page_tags *who)
 		p = frag_put_json(p, tag.text ? tag.text : "", tag.length);
 		*p++ = '\n';
 	}
-	pack_bytes(s->pack, s->in, "tags", text, (uint32_t)(p - text));
+	frag_pack_bytes(s->pack, s->in, "tags", text, (uint32_t)(p - text));
 	free(text);
+}
+
+/* A path as others may see it: of a package from its name on, of a home from there on. Returns what of it stays. */
+static const char *cut_path(const char *path, const char **instead)
+{
+	static const char *const packages[] = { "site-packages/", "dist-packages/" };
+	static const char *const homes[] = { "/home/", "/Users/" };
+	const char *at;
+
+	*instead = "";
+	for (int k = 0; k < 2; k++)
+		if ((at = strstr(path, packages[k])) != NULL)
+			return at + strlen(packages[k]);
+	*instead = "~";
+	if (strncmp(path, "/root/", 6) == 0)
+		return path + 5;
+	for (int k = 0; k < 2; k++)
+		if (strncmp(path, homes[k], strlen(homes[k])) == 0 && (at = strchr(path + strlen(homes[k]), '/')) != NULL)
+			return at;
+	*instead = "";
+	return path;
+}
+
+/* Adds lines, which it cuts; the program's own frames begin with a star; `own`: the next of them. */
+static void put_page_frames(struct frag_page_pack *lines, char *frames, const char *own)
+{
+	for (char *next; *frames; frames = next) {
+		const size_t length = strcspn(frames, "\n");
+		const bool is_own = own && strncmp(frames, own, length + 1) == 0;
+		const char *instead, *from;
+
+		next = frames + length + 1;
+		frames[length] = '\0';
+		from = cut_path(frames, &instead);
+		frag_pack_take(lines, "*", is_own);
+		frag_pack_take(lines, instead, strlen(instead));
+		frag_pack_take(lines, from, strlen(from));
+		frag_pack_take(lines, "\t", 1);
+		own = is_own ? own + length + 1 : own;
+	}
 }
 
 /* A line of JSON for each stack that a share has: its frames, the innermost first. */
 static void put_who_stacks(struct scratch *s, const struct frag_page_tags *who,
 			   const struct frag_symbols *symbols)
 {
-	struct pack lines = { .used = 0 };
-	char *frames;
+	struct frag_page_pack lines = { .used = 0 };
+	char *frames, *own;
 
 	for (uint32_t i = 0; i < who->shares.count; i++) {
-		frames = NULL;
-		if (who->shares.of[i].stack
-		    && !frag_frames_json(symbols, who->shares.of[i].stack, &frames))
+		const uint64_t stack = who->shares.of[i].stack;
+
+		frames = own = NULL;
+		if (stack && (!frag_frames_json(symbols, stack, &frames)
+			      || !frag_own_frames_json(symbols, stack, &own)))
 			s->pack->failed = true;
-		for (char *p = frames; p && (p = strchr(p, '\n')) != NULL; )
-			*p++ = '\t';
 		if (frames)
-			pack_take(&lines, frames, strlen(frames));
-		pack_take(&lines, "\n", 1);
+			put_page_frames(&lines, frames, own);
+		frag_pack_take(&lines, "\n", 1);
 		free(frames);
+		free(own);
 	}
 	s->pack->failed |= lines.failed;
-	pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
+	frag_pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
 		   lines.used);
 	free(lines.bytes);
 }
@@ -527,17 +453,25 @@ static void put_who(struct scratch *s, struct frag_node_ref in, const struct fra
 	put_tags(s, &page->who);
 	for (uint32_t i = 0; i < page->who.shares.count; i++)
 		s->values[i] = page->who.shares.of[i].tag;
-	pack_column(s->pack, s->in, "share_tag", s->values, page->who.shares.count, false);
+	frag_pack_column(s->pack, s->in, "share_tag", s->values, page->who.shares.count, false);
 	put_who_stacks(s, &page->who, symbols);
 }
 
-static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, uint32_t devices)
+static const struct frag_field leak_fields[] = {
+	{ "device", FRAG_TYPE_COUNT, FRAG_AT(leak, device) }, { "tag", FRAG_TYPE_TEXT_JSON, FRAG_AT(leak, tag) },
+	{ "size", FRAG_TYPE_BYTES, FRAG_AT(leak, size) },
+	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(leak, an_iteration) },
+	{ 0 },
+};
+
+static void put_leaks(struct scratch *s, struct frag_node_ref in, const struct frag_leaks *leaks, uint32_t devices)
 {
-	static const struct frag_json_row rows[] = {
-		ROW(leak, device), ROW_JSON("tag", leak, tag), ROW(leak, size),
-		ROW_AS("bytes", leak, an_iteration), ROW_END,
-	};
 	struct frag_node_ref o = frag_json_object(in, "growth"), list;
+	const uint32_t rounds = (uint32_t)frag_min(leaks->iterations.count, FRAG_SHARES_MAX);
+
+	for (uint32_t i = 0; i < rounds; i++)
+		s->values[i] = leaks->iterations.start[i];
+	frag_pack_column(s->pack, o, "rounds", s->values, rounds, true);
 
 	frag_json_u64(o, "iterations", leaks->iterations.count);
 	frag_json_text(o, "mark", leaks->iterations.mark);
@@ -547,8 +481,9 @@ static void put_leaks(struct frag_node_ref in, const struct frag_leaks *leaks, u
 	list = frag_json_array(o, "verdicts");
 	for (uint32_t i = 0; i < devices; i++)
 		frag_json_text(list, NULL, frag_leak_verdicts[leaks->devices[i].verdict]);
-	FRAG_JSON_LIST(o, "leaks", rows, leaks->leaks,
-		       leaks->proven_count < LEAKS_SHOWN ? leaks->proven_count : LEAKS_SHOWN);
+	list = frag_json_array(o, "leaks");
+	for (uint32_t i = 0; i < leaks->proven_count && i < LEAKS_SHOWN; i++)
+		frag_put_object(list, NULL, leak_fields, &leaks->leaks[i]);
 }
 
 /* Ranges of capacities of one policy, [least, beyond, fits]; equal adjacent ones are merged. */
@@ -594,27 +529,46 @@ static void put_fits(struct frag_node_ref in, const struct frag_page_trace *t)
 	}
 }
 
-/* One try: all runs, and the length of what they are packed to. */
-static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *length)
+/* Of all columns but those of rectangles the longest has the shares or the buckets. */
+static size_t longest_column(const struct frag_page_trace *t)
 {
-	struct pack pack = { .used = 0 };
-	struct scratch s = { .pack = &pack, .coarse = t->report->run_count > RUNS_FINE };
+	size_t most = FRAG_SHARES_MAX + 1;
+
+	for (uint32_t i = 0; i < t->page_count; i++)
+		for (uint32_t k = 0; k < t->pages[i].device_count; k++) {
+			const struct frag_page_device *d = &t->pages[i].devices[k];
+			const struct frag_areas *const both[] = { &d->blocks, &d->segments };
+
+			for (int b = 0; b < 2; b++) {
+				most = frag_max(most, both[b]->count);
+				most = frag_max(most, both[b]->sum_count);
+			}
+		}
+	return most;
+}
+
+/* One try: all runs, and the length of what they are packed to. */
+static int put_runs(struct frag_page_trace *t, const struct frag_page_allocs *allocs, struct frag_json *doc, size_t *length)
+{
+	struct frag_page_pack pack = { .used = 0 };
+	struct scratch s = { .pack = &pack, .coarse = t->report->run_count > RUNS_FINE, .allocs = allocs };
 	struct frag_node_ref root = frag_json_begin(doc), runs, who;
 	const uint32_t devices = t->report->trace->device_count;
 	char *text = NULL;
 
-	s.values = malloc((2 * (size_t)FRAG_AREAS_MAX + FRAG_SHARES_MAX) * sizeof(*s.values));
+	s.values = malloc(longest_column(t) * sizeof(*s.values));
 	pack.failed = !s.values;
 	frag_json_text(root, "path", frag_file_name(t->report->trace->path));
 	frag_json_text(root, "form", t->report->trace->form);
 	frag_json_u64(root, "events", t->report->trace->events);
 	frag_document_content(root, "content", t->report->trace->content);
 	frag_json_text(root, "claim", frag_fits_words(&t->report->trace->scope));
+	frag_page_allocs_put_names(allocs, root);
 	runs = frag_json_array(root, "runs");
 	who = frag_json_array(root, "who");
 	for (uint32_t i = 0; i < t->report->run_count && !pack.failed; i++)
 		put_whole_run(&s, runs, t->report->runs[i].result,
-			      &t->pages[i / devices].devices[i % devices]);
+			      &t->pages[i / devices].devices[i % devices], run_carries(t, i / devices, i % devices));
 	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
 		put_who(&s, who, &t->pages[i], t->symbols);
 	put_cured(&s, root, t);
@@ -623,9 +577,9 @@ static int put_runs(struct frag_page_trace *t, struct frag_json *doc, size_t *le
 	if (t->fits)
 		put_fits(root, t);
 	if (t->leaks)
-		put_leaks(root, t->leaks, devices);
+		put_leaks(&s, root, t->leaks, devices);
 	if (!pack.failed)
-		text = pack_base64(&pack, length);
+		text = frag_pack_base64(&pack, length);
 	frag_json_raw(root, "data", text);
 	free(s.values);
 	free(pack.bytes);
@@ -643,11 +597,10 @@ static uint32_t fewer(uint32_t max, size_t length, size_t allowed)
 }
 
 /* Repeated with fewer rectangles until the facts have the allowed length. */
-int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
+static int put_fitting(struct frag_page_trace *t, const struct frag_page_allocs *allocs, FILE *f, struct frag_error *err)
 {
-	const size_t runs = t->report->run_count + (t->cured ? 1 : 0), least = PACKED_LEAST * runs;
-	const size_t all = PACKED_MAX + PACKED_LESS, less = PACKED_LESS * runs;
-	const size_t allowed = all > less + least ? all - less : least;
+	const size_t least = PACKED_LEAST * (t->report->run_count + (t->cured ? 1 : 0));
+	const size_t allowed = PACKED_MAX > least ? PACKED_MAX : least;
 	uint32_t max = 0;
 	size_t length = 0;
 	struct frag_json doc;
@@ -657,7 +610,7 @@ int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
 		for (uint32_t d = 0; d < t->pages[i].device_count; d++)
 			if (t->pages[i].devices[d].blocks.count > max)
 				max = t->pages[i].devices[d].blocks.count;
-	rc = put_runs(t, &doc, &length);
+	rc = put_runs(t, allocs, &doc, &length);
 	while (!rc && length > allowed && max > 1000) {
 		frag_json_end(&doc);
 		max = fewer(max, length, allowed);
@@ -665,9 +618,19 @@ int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
 			rc = frag_page_keep(&t->pages[i], max, err);
 		if (rc)
 			return rc;
-		rc = put_runs(t, &doc, &length);
+		rc = put_runs(t, allocs, &doc, &length);
 	}
 	rc = rc ? frag_fail_nomem(err) : frag_json_print(&doc, f, err);
 	frag_json_end(&doc);
+	return rc;
+}
+
+int frag_page_facts(struct frag_page_trace *t, FILE *f, struct frag_error *err)
+{
+	struct frag_page_allocs allocs;
+	int rc = frag_page_allocs_init(&allocs, t->tape, err);
+
+	rc = rc ? rc : put_fitting(t, &allocs, f, err);
+	frag_page_allocs_fini(&allocs);
 	return rc;
 }

@@ -116,7 +116,7 @@ static void put_axis(const struct panel *p, const struct frag_result *run, uint6
 		SIZE(run->peak.reserved));
 	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>\n",
 		LEFT - 6, bottom + 4);
-	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">step %" PRIu64 "</text>\n",
+	fprintf(p->f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">event %" PRIu64 "</text>\n",
 		SVG_WIDTH - RIGHT, SVG_HEIGHT - 8, end ? end - 1 : 0);
 	if (room && room <= top)
 		fprintf(p->f, "<path stroke=\"#a00\" stroke-dasharray=\"6 4\" d=\"M%d %dH%d\"/>\n",
@@ -227,24 +227,24 @@ static void put_failed(const struct frag_page_trace *t, const struct frag_result
 	const struct frag_oom *oom = &run->ooms[0];
 	const int64_t left = oom->metrics.device_free;
 	const uint64_t device = left > 0 ? (uint64_t)left : 0, free = oom->metrics.free + device;
-	const enum frag_oom_cause cause = frag_diagnosis_cause(a, run).cause;
+	const enum frag_oom_verdict verdict = frag_diagnosis_oom(a, run).verdict;
 	char of[80];
 
 	snprintf(of, sizeof(of), "requested, rounded up to %s", SIZE(oom->tried));
 	put_fact(oom->size, strcmp(SIZE(oom->size), SIZE(oom->tried)) ? of : "requested", f);
 	snprintf(of, sizeof(of), "largest contiguous block, of %s free", SIZE(free));
-	if (cause == FRAG_CAUSE_FRAGMENTATION)
+	if (verdict == FRAG_VERDICT_FRAGMENTATION)
 		put_fact(frag_oom_piece(oom), of, f);
-	else if (cause == FRAG_CAUSE_LIMIT && oom->limit != UINT64_MAX)
+	else if (verdict == FRAG_VERDICT_LIMIT && oom->limit != UINT64_MAX)
 		put_fact(oom->limit, "allowed by the program's own limit", f);
-	else if (frag_diagnosis_exceeds_capacity(a, run) || cause == FRAG_CAUSE_TOO_LARGE)
+	else if (frag_diagnosis_exceeds_capacity(a, run) || verdict == FRAG_VERDICT_TOO_LARGE)
 		put_fact(frag_usable_bytes(run), "usable", f);
 	else
 		put_fact(free, "free in total", f);
 	snprintf(of, sizeof(of), "smallest device that %s", frag_fits_words(&t->report->trace->scope));
 	if (t->cured)
 		put_fact(t->cured_runs->peak.reserved, "peak reserved with the setting", f);
-	else if (cause == FRAG_CAUSE_LIMIT)
+	else if (verdict == FRAG_VERDICT_LIMIT)
 		put_fact(device, "free on the device", f);
 	else if (a && a->smallest)
 		put_fact(a->reliable ? a->reliable : a->smallest, of, f);
@@ -256,8 +256,8 @@ static void put_failed(const struct frag_page_trace *t, const struct frag_result
 /* How many settings were simulated in vain. */
 static void put_vain_settings(const struct frag_diagnosis *a, FILE *f)
 {
-	fprintf(f, "<div class=\"row\">  set       none of %" PRIu32 " other settings fits"
-		" (simulated)</div>", a->fixes);
+	fprintf(f, "<div class=\"row\">  set       no setting helps (%" PRIu32 " simulated)</div>",
+		a->fixes);
 }
 
 /* The three numbers of a single run; after an OOM, those of the first one. */
@@ -384,11 +384,42 @@ struct writing {
 	const struct frag_page_answer *answer;  /* NULL: none */
 };
 
+static uint32_t path_count(const struct writing *w)
+{
+	return w->answer ? w->answer->path_count : w->count;
+}
+
+static const char *path_at(const struct writing *w, uint32_t i)
+{
+	return w->answer ? w->answer->paths[i] : w->sections[i].path;
+}
+
+/* Leaves only the names of the files in the text: a page is sent to others. */
+static void drop_folders(char *text, const struct writing *w)
+{
+	for (uint32_t i = 0; i < path_count(w); i++) {
+		const char *path = path_at(w, i), *name = frag_file_name(path);
+		const size_t folders = (size_t)(name - path);
+
+		for (char *at = text; folders && (at = strstr(at, path)) != NULL;)
+			memmove(at, at + folders, strlen(at + folders) + 1);
+	}
+}
+
 static void put_facts(const struct writing *w, FILE *f)
 {
 	fputs("{\"version\":\"" FRAG_VERSION "\",\"command\":", f);
 	put_json(w->command, f);
 	fputs(w->answer && w->answer->beside ? ",\"beside\":true" : "", f);
+	if (w->answer && w->answer->document) {
+		drop_folders(w->answer->document, w);
+		fputs(",\"answer\":", f);
+		put_json(w->answer->document, f);
+	}
+	if (w->answer && w->answer->curve) {
+		fputs(",\"curve\":", f);
+		put_json(w->answer->curve, f);
+	}
 	fputs(",\"sections\":[", f);
 	for (uint32_t i = 0; i < w->count; i++) {
 		fputs(i ? "," : "", f);
@@ -472,28 +503,6 @@ static void put_verdict(const char *class, const char *path, const char *numbers
 	fprintf(f, "</h2>%s", numbers);
 	put_lines(text + length + (text[length] != '\0'), f);
 	fputs("</section>\n", f);
-}
-
-static uint32_t path_count(const struct writing *w)
-{
-	return w->answer ? w->answer->path_count : w->count;
-}
-
-static const char *path_at(const struct writing *w, uint32_t i)
-{
-	return w->answer ? w->answer->paths[i] : w->sections[i].path;
-}
-
-/* Leaves only the names of the files in the text: a page is sent to others. */
-static void drop_folders(char *text, const struct writing *w)
-{
-	for (uint32_t i = 0; i < path_count(w); i++) {
-		const char *path = path_at(w, i), *name = frag_file_name(path);
-		const size_t folders = (size_t)(name - path);
-
-		for (char *at = text; folders && (at = strstr(at, path)) != NULL;)
-			memmove(at, at + folders, strlen(at + folders) + 1);
-	}
 }
 
 static void put_verdicts(const struct writing *w, FILE *f)

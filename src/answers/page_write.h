@@ -15,6 +15,7 @@ struct frag_page_trace {
 	struct frag_page *pages;        /* one a policy; their areas become fewer */
 	uint32_t page_count;
 	const struct frag_symbols *symbols;     /* of the stacks */
+	const struct frag_tape *tape;   /* its events; NULL: they are not in memory */
 	const struct frag_leaks *leaks; /* NULL: no iterations were found */
 	uint64_t look;                  /* the step to begin with; UINT64_MAX: the peak */
 	const struct frag_fits *fits;   /* on which devices its policies fit; NULL: unknown */
@@ -44,6 +45,8 @@ void frag_page_section_fini(struct frag_page_section *section);
 /* What a page says first, where its sections do not say it themselves. */
 struct frag_page_answer {
 	char *text;             /* its first line is a heading; traces lose their folders in it */
+	char *document;         /* the answer as JSON, which pictures show; traces lose their folders in it. NULL: none */
+	const char *curve;      /* JSON that a picture shows, too; NULL: none */
 	const char *const *paths;       /* of the traces */
 	uint32_t path_count;
 	bool bad;               /* as an out-of-memory is */

@@ -142,11 +142,11 @@ static void plan_print_head(const struct frag_plan_answer *a, const struct frag_
 	plan_print_verdict(a, to);
 	if (plan->periods)
 		frag_put_row(to, "slots", "%" PRIu64 " period%s that begin at the mark %s and end at"
-			     " %s, in steps %" PRIu64 " to %" PRIu64 "; a step below is a request of"
-			     " theirs", plan->periods, frag_s(plan->periods), SHOWN(a->marks.from),
-			     SHOWN(a->marks.to), plan->from, plan->to);
+			     " %s, in events %" PRIu64 " to %" PRIu64 "; an event below is a"
+			     " request of theirs", plan->periods, frag_s(plan->periods),
+			     SHOWN(a->marks.from), SHOWN(a->marks.to), plan->from, plan->to);
 	else if (a->marks.from)
-		frag_put_row(to, "between", "the marks %s and %s, steps %" PRIu64 " to %" PRIu64,
+		frag_put_row(to, "between", "the marks %s and %s, events %" PRIu64 " to %" PRIu64,
 			     SHOWN(a->marks.from), SHOWN(a->marks.to), plan->from, plan->to);
 	if (a->checked)
 		frag_put_row(to, "checked", "%s: every buffer of the trace, no other buffer, and no"
@@ -166,7 +166,7 @@ static void print_height(const struct frag_space_plan *s, const struct frag_text
 {
 	const bool optimal = s->height == s->lower;
 
-	frag_put_row(to, "bound", "%" PRIu64 " bytes, %s: the peak, at step %" PRIu64 "; no"
+	frag_put_row(to, "bound", "%" PRIu64 " bytes, %s: the peak, at event %" PRIu64 "; no"
 		     " placement is lower", s->bound, SIZE(s->bound), s->peak_step);
 	if (s->lower > s->bound)
 		frag_put_row(to, "proven", "%" PRIu64 " bytes, %s: the search, an alignment or"
@@ -535,7 +535,7 @@ static const struct frag_field placement_fields[] = {
 	{ "from", FRAG_TYPE_COUNT, PLAN(from), "the first event" },
 	{ "to", FRAG_TYPE_COUNT, PLAN(to), "the event behind the last" },
 	{ "periods", FRAG_TYPE_COUNT, PLAN(periods),
-	  "with --slots: how many there were; steps of spaces are numbers of requests",
+	  "with --slots: how many there were; the events of spaces are numbers of requests",
 	  .absence = FRAG_UNLESS_ZERO, .optional = true, .least = 1 },
 	{ "buffers", FRAG_TYPE_COUNT, PLAN(count) },
 	VERDICT_FIELDS(PLAN, PLAN_VIEW),
@@ -561,6 +561,6 @@ const struct frag_document_type frag_placement_document = {
 };
 
 const struct frag_format *const frag_plan_formats[] = {
-	FRAG_TEXT_FORM("text", plan_print),
-	FRAG_DECLARED_FORMS(frag_placement_document, rows), NULL,
+	FRAG_TEXT_FORM(plan_print),
+	FRAG_ANSWER_FORMS(frag_placement_document, rows),
 };

@@ -177,7 +177,7 @@ struct frag_predict_fit {
 	bool judged, fits;
 };
 
-static bool fit_at(const void *of, uint32_t i, void *element)
+static bool predicted_fit_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_predict_source *v = of;
 	const struct frag_predicted *x = v->answer->found;
@@ -285,7 +285,7 @@ static struct frag_cell_value bound_of(const void *of)
 }
 
 /* The farthest of the numbers. */
-static struct frag_cell_value distance_of(const void *of)
+static struct frag_cell_value farthest_of(const void *of)
 {
 	const struct frag_predicted *x = ((const struct frag_predict_answer *)of)->found;
 	struct frag_cell_value v = { .there = x->recordings && x->at_count };
@@ -359,33 +359,36 @@ static const struct frag_field row_fields[] = {
 	{ NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = setting_fields, .each = setting_at }, { 0 },
 };
 
+#define REACH(m) FRAG_VIA(predict_reach, reach, reach, m)
+static const char *reach_label(const void *choice, char *buf)
+{
+	(void)buf;
+	return frag_choice_label(choice);
+}
+
 /* Two tables: the predictions, and how far each setting reaches on the device. */
 static void print_markdown(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_predicted *x = ((const struct frag_predict_answer *)what)->found;
-	static const struct frag_format list = { .name = "markdown", .list = settings };
 	char largest[FRAG_NUMBER_ROOM + 20];
-	const struct frag_column reaches[] = {
-		{ NULL, "setting", FRAG_CELL_TEXT }, { NULL, largest, FRAG_CELL_COUNT },
-		{ NULL, "all fit up to", FRAG_CELL_COUNT }, { 0 },
-	};
-	struct frag_table t;
+	const struct frag_field columns[] = {
+		{ NULL, FRAG_TYPE_TEXT, FRAG_WHOLE_VIA(predict_reach, choice), NULL, NULL, "setting",
+		  .text = reach_label },
+		{ NULL, FRAG_TYPE_COUNT, REACH(largest), NULL, NULL, largest, .absence = FRAG_UNLESS_MAX },
+		{ NULL, FRAG_TYPE_COUNT, REACH(reliable), NULL, NULL, "all fit up to",
+		  .absence = FRAG_UNLESS_MAX },
+		{ 0 },
+	}, reaches = { NULL, FRAG_TYPE_LIST, FRAG_WHOLE, .fields = columns, .each = reach_at };
 
 	if (x->fits.count)
-		frag_format_print(&list, what, to, to->f, NULL);
+		frag_table_print(settings, FRAG_TABLE_MARKDOWN, what, to->f);
 	if (!x->reaches)
 		return;
 	fputs(x->fits.count ? "\n" : "", to->f);
 	snprintf(largest, sizeof(largest), "largest on %s", DEVICE(x->total));
-	frag_table_begin(&t, reaches, false, to->f);
-	for (uint32_t i = 0; i < x->choice_count; i++) {
-		frag_cell_text(&t, frag_choice_label(&x->choices[i]));
-		frag_cell(&t, x->reaches[i].largest != FRAG_NO_NUMBER, x->reaches[i].largest);
-		frag_cell(&t, x->reaches[i].reliable != FRAG_NO_NUMBER, x->reaches[i].reliable);
-	}
+	frag_table_print(&reaches, FRAG_TABLE_MARKDOWN, what, to->f);
 }
 
-#define REACH(m) FRAG_VIA(predict_reach, reach, reach, m)
 #define TRIED(m) FRAG_VIA(predict_reach, found, predicted, m)
 #define SOURCE(m) FRAG_AT(predict_source, m)
 #define SOURCE_CLAIM(m) SOURCE(claim.m)
@@ -403,7 +406,7 @@ static const struct frag_field fit_fields[] = {
 	{ "events", FRAG_TYPE_COUNT, SOURCE(events) },
 	{ "requested", FRAG_TYPE_BYTES, SOURCE(requested), "the peak" },
 	FRAG_CLAIM_FIELDS(SOURCE_CLAIM),
-	{ "fits", FRAG_TYPE_LIST, FRAG_WHOLE, "by policy and device", .each = fit_at,
+	{ "fits", FRAG_TYPE_LIST, FRAG_WHOLE, "by policy and device", .each = predicted_fit_at,
 	  .fields = fit_fields },
 	{ 0 },
 }, point_fields[] = {
@@ -477,7 +480,7 @@ static const struct frag_field fit_fields[] = {
 	{ "hypothetical", FRAG_TYPE_FLAG, FRAG_WHOLE, "no program ran like this",
 	  .get = is_hypothetical },
 	{ "bound", FRAG_TYPE_WORD, FRAG_WHOLE, "of all", .get = bound_of, .words = frag_bound_words },
-	{ "distance", FRAG_TYPE_NUMBER, FRAG_WHOLE, DISTANCE, .get = distance_of, .nullable = true },
+	{ "distance", FRAG_TYPE_NUMBER, FRAG_WHOLE, DISTANCE, .get = farthest_of, .nullable = true },
 	{ "margin", FRAG_TYPE_BYTES, FRAG_WHOLE, "the largest of any number", .get = margin_of },
 	{ "doubt", FRAG_TYPE_LIST, FRAG_WHOLE, "what the recordings do not show",
 	  .items = FRAG_TYPE_TEXT, .each = frag_predict_doubt_at },
@@ -508,6 +511,6 @@ const struct frag_document_type frag_predict_document = {
 };
 
 const struct frag_format *const frag_predict_formats[] = {
-	FRAG_TEXT_FORM("text", frag_predict_print), FRAG_LIST_FORM("csv", rows),
-	FRAG_DOCUMENT_FORM(frag_predict_document), FRAG_TEXT_FORM("markdown", print_markdown), NULL,
+	FRAG_TEXT_FORM(frag_predict_print), FRAG_CSV_FORM(rows),
+	FRAG_DOCUMENT_FORM(frag_predict_document), FRAG_MARKDOWN_TEXT_FORM(print_markdown), NULL,
 };

@@ -9,6 +9,7 @@
 #define STATUS 6                /* columns of "fits" or "OOM" */
 #define WORDS_ROOM 500
 #define NONE UINT64_MAX
+#define LASTING_SHARE 50        /* of the blocks: fewer insertions are kernels that work otherwise */
 
 static int name_width(const struct frag_predicted *x, const struct frag_text_style *to)
 {
@@ -72,8 +73,61 @@ uint64_t frag_predict_margin(const struct frag_predicted *x)
 /* Does so little correspond that they may be of different programs? */
 static bool is_far(const struct frag_predicted *x)
 {
-	return x->recordings && x->recordings->aligned
-	       && 5 * (uint64_t)x->recordings->paired < 4 * (uint64_t)x->recordings->alloc_count;
+	const struct frag_recordings *r = x->recordings;
+
+	return r && r->aligned && 5 * (uint64_t)r->paired < 4 * ((uint64_t)r->alloc_count - r->workspaces);
+}
+
+/* Is a recording there twice? */
+static bool has_twin(const struct frag_predict_answer *a)
+{
+	for (uint32_t i = 0; a->found->recordings && i < a->trace_count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (a->traces[i]->content == a->traces[k]->content)
+				return true;
+	return false;
+}
+
+static bool is_constant(const struct frag_predicted *x)
+{
+	const struct frag_recordings *r = x->recordings;
+
+	for (uint32_t i = 0; r && i < r->size_count; i++)
+		if (r->sizes[i].growth != FRAG_CONSTANT)
+			return false;
+	return r && r->size_count;
+}
+
+/* The i-th sentence about recordings that say nothing, or are perhaps of different programs. */
+static bool doubt_of_recordings(const struct frag_predict_answer *a, uint32_t *i, struct frag_words *w)
+{
+	const struct frag_predicted *x = a->found;
+	const struct frag_recordings *r = x->recordings;
+
+	if (has_twin(a) && (*i)-- == 0) {
+		frag_add(w, "two recordings have the same events: perhaps one file under two numbers");
+		return true;
+	}
+	if (is_constant(x) && !has_twin(a) && (*i)-- == 0) {
+		frag_add(w, "no size grows with the number: perhaps it does not reach the program, or these"
+			 " are recordings at one number");
+		return true;
+	}
+	if (r && LASTING_SHARE * (uint64_t)r->lasting > r->alloc_count && (*i)-- == 0) {
+		const struct frag_text tag = r->lasting_tag;
+
+		frag_add(w, "%" PRIu32 " inserted block%s outlive%s an operation%s%.*s: perhaps these are"
+			 " different programs", r->lasting, frag_s(r->lasting), r->lasting == 1 ? "s" : "",
+			 tag.length ? ", first of " : "", tag.length < 100 ? (int)tag.length : 100,
+			 tag.text ? tag.text : "");
+		return true;
+	}
+	if (is_far(x) && (*i)-- == 0) {
+		frag_add(w, "only %.0f %% of the allocations are in all recordings: perhaps these are"
+			 " different programs", 100.0 * r->paired / r->alloc_count);
+		return true;
+	}
+	return false;
 }
 
 bool frag_predict_doubt_at(const void *of, uint32_t i, void *element)
@@ -88,28 +142,31 @@ bool frag_predict_doubt_at(const void *of, uint32_t i, void *element)
 			 " larger numbers may require more; record a third number");
 		return true;
 	}
-	if (x->recordings && x->recordings->lasting && i-- == 0) {
-		const struct frag_text tag = x->recordings->lasting_tag;
-
-		frag_add(&w, "%" PRIu32 " inserted block%s outlive%s an operation%s%.*s: perhaps these are"
-			 " different programs", x->recordings->lasting, frag_s(x->recordings->lasting),
-			 x->recordings->lasting == 1 ? "s" : "", tag.length ? ", first of " : "",
-			 tag.length < 100 ? (int)tag.length : 100, tag.text ? tag.text : "");
+	if (doubt_of_recordings(of, &i, &w))
 		return true;
-	}
-	if (is_far(x) && i-- == 0) {
-		frag_add(&w, "only %.0f %% of the allocations are in all recordings: perhaps these are"
-			 " different programs", 100.0 * x->recordings->paired / x->recordings->alloc_count);
-		return true;
-	}
-	if (frag_predict_margin(x) && i-- == 0) {
+	if (frag_predict_margin(x) && x->sums && i-- == 0) {
 		frag_add(&w, "sums over 1024 rows and more may take workspaces, and the recordings have fewer"
 			 " rows: up to %s are counted", CAPACITY(frag_predict_margin(x)));
 		return true;
 	}
-	if (x->unknown && i == 0) {
+	if (x->rows_unknown && i-- == 0) {
+		frag_add(&w, "gradients of an embedding may be sorted, as over 3073 rows and more, and nothing"
+			 " shows the number of rows: the sort is counted");
+		return true;
+	}
+	if (x->unknown && i-- == 0) {
 		frag_add(&w, "%s of blocks at most have no known class and stay unchanged",
 			 SIZE(x->unknown));
+		return true;
+	}
+	if (x->scaled && i-- == 0) {
+		frag_add(&w, "from some sizes on kernels take other workspaces, which one recording does not"
+			 " show; two at different numbers do");
+		return true;
+	}
+	if (x->dropped && i == 0) {
+		frag_add(&w, "copies and recomputed blocks are not added: the program with that change requires"
+			 " at least this");
 		return true;
 	}
 	return false;
@@ -299,7 +356,7 @@ static void print_tag(const struct frag_recordings *r, const struct frag_odd *od
 	char text[WORDS_ROOM];
 	struct frag_words w = { .text = text, .size = sizeof(text) };
 
-	frag_format_printable(text, sizeof(text), "%.*s: %" PRIu64 " allocation%s, that of step %"
+	frag_format_printable(text, sizeof(text), "%.*s: %" PRIu64 " allocation%s, that of event %"
 			      PRIu64 " with", odd->tag.text ? (int)length : 8,
 			      odd->tag.text ? odd->tag.text : "(no tag)", odd->allocs,
 			      frag_s(odd->allocs), odd->step);

@@ -144,7 +144,7 @@ static void ranks_print_head(const struct frag_ranks_answer *a, const struct fra
 	list_different(a, &w);
 	if (worst->ooms)
 		frag_put_first_line(to, INK_RED, "", "OOM: %" PRIu32 " of %" PRIu32 " ranks fail;"
-				    " %s fails to allocate %s at step %" PRIu64, r->ooms, r->count,
+				    " %s fails to allocate %s at event %" PRIu64, r->ooms, r->count,
 				    name, SIZE(worst->oom_size), worst->oom_step);
 	else if (r->apart)
 		frag_put_first_line(to, INK_RED, "", "DIFFERENT: rank %s; most reserved: %s by %s",
@@ -266,7 +266,7 @@ static void print_apart(const struct frag_ranks_answer *a, const struct frag_ran
 	frag_put_row(to, "different", "%s: %s", row_name(a, row, name), w.text);
 	fputs(frag_ink(to, INK_PLAIN), to->f);
 	if (row->ooms)
-		frag_put_row(to, "", "step %" PRIu64 ": OOM, %s requested%s%s", row->oom_step,
+		frag_put_row(to, "", "event %" PRIu64 ": OOM, %s requested%s%s", row->oom_step,
 			     SIZE(row->oom_size), row->oom_tag ? " by " : "",
 			     row->oom_tag ? frag_owner_text(row->oom_tag, NULL, 0, name) : "");
 	print_differences(a, &row->from_median, to);
@@ -328,7 +328,7 @@ static bool ranks_row_at(const void *of, uint32_t i, void *element)
 	to->choice = &a->choices[row->source];
 	to->status = frag_run_status_name(row->status);
 	to->memory = row->ooms ? to->out : "enough";
-	snprintf(to->out, sizeof(to->out), "**out at step %" PRIu64 "**", row->oom_step);
+	snprintf(to->out, sizeof(to->out), "**out at event %" PRIu64 "**", row->oom_step);
 	for (int k = 0; k <= FRAG_RANK_FIGURES; k++)
 		if (apart_name(row, k)) {
 			frag_add_item(&words, " ", "%s", apart_name(row, k));
@@ -534,6 +534,6 @@ const struct frag_document_type frag_ranks_document = {
 };
 
 const struct frag_format *const frag_ranks_formats[] = {
-	FRAG_TEXT_FORM("text", ranks_print),
-	FRAG_DECLARED_FORMS(frag_ranks_document, &ranks_rows[1]), NULL,
+	FRAG_TEXT_FORM(ranks_print),
+	FRAG_ANSWER_FORMS(frag_ranks_document, &ranks_rows[1]),
 };

@@ -70,12 +70,6 @@ void frag_report_device(const struct frag_result *run, const char *indent, FILE 
 /* The text report of `run`. */
 void frag_report_text(const struct frag_report *report);
 
-/* Policies, ended by NULL, with their keys. */
-void frag_report_policies(const struct frag_policy_ops *const *policies, FILE *f);
-
-/* Cards, ended by NULL: in a table, or the whole of what is known of each. */
-void frag_report_cards(const struct frag_card *const *cards, bool whole, FILE *f);
-
 struct frag_snapshot;
 struct frag_verification;
 
@@ -95,6 +89,7 @@ struct frag_trace_facts {
 void frag_report_info(const struct frag_trace_facts *facts, FILE *f);
 /* facts: a struct frag_trace_facts */
 int frag_report_info_json(void *facts, struct frag_outfile *out, struct frag_error *err);
+extern const struct frag_document_type frag_info_document;
 
 /* The scores of a verification, then the first differences with the log around them. */
 void frag_report_verdict(const struct frag_verification *v, const struct frag_trace *trace,
@@ -139,17 +134,6 @@ void frag_print_details(const struct frag_report *r);
  */
 bool frag_report_has_fix(const struct frag_report_run *runs, uint32_t count, uint32_t i);
 
-/* The sentence of a cause that the past explains. False: the cause is another. */
-bool frag_add_past(struct frag_words *words, enum frag_oom_cause cause,
-		   const struct frag_oom_past *past, const char *tag);
-/* Does memory grow on, so that a setting only moves the failure? */
-static inline bool frag_cause_grows(enum frag_oom_cause cause)
-{
-	return cause == FRAG_CAUSE_ACCUMULATION || cause == FRAG_CAUSE_LEAK;
-}
-/* Then: what a setting leaves, and how much further that lasts. */
-void frag_put_gain(const struct frag_text_style *to, const char *setting, uint64_t left,
-		   enum frag_oom_cause cause, const struct frag_oom_past *past);
 /* The failures that were recorded, where there are several, and `more`. */
 void frag_put_failures(const struct frag_text_style *to, const struct frag_recorded_failures *f,
 		       const char *more);

@@ -26,118 +26,41 @@ static void csv_text(FILE *f, const char *text)
 	putc('"', f);
 }
 
+static bool is_markup(char c)
+{
+	return strchr("|\\`*_<>[]#&", c) != NULL;
+}
+
 void frag_markdown_text(FILE *f, const char *text)
 {
 	for (text = SHOWN(text); *text; text++) {
-		if (strchr("|\\`*_<>[]#&", *text))
+		if (is_markup(*text))
 			putc('\\', f);
 		putc(*text, f);
 	}
 }
 
-static bool is_end(const struct frag_column *c)
+const char *frag_markdown_of(char *buf, size_t size, const char *text)
 {
-	return !c->csv && !c->head;
-}
+	char *to = buf;
 
-static const char *table_name_of(const struct frag_table *t, const struct frag_column *c)
-{
-	return t->csv ? c->csv : c->head;
-}
-
-void frag_table_begin(struct frag_table *t, const struct frag_column *columns, bool csv, FILE *f)
-{
-	const char *between = "";
-
-	*t = (struct frag_table){ .columns = columns, .at = columns, .f = f, .csv = csv };
-	for (const struct frag_column *c = columns; !is_end(c); c++)
-		if (table_name_of(t, c)) {
-			fprintf(f, csv ? "%s%s" : "%s| %s ", csv ? between : "",
-				table_name_of(t, c));
-			between = ",";
-		}
-	fputs(csv ? "\n" : "|\n|", f);
-	for (const struct frag_column *c = columns; !csv && !is_end(c); c++)
-		if (c->head)
-			fputs(c->kind <= FRAG_CELL_WORD ? "---|" : "--:|", f);
-	fputs(csv ? "" : "\n", f);
-}
-
-/* Is the next cell in this format? Then its separator is written. */
-static bool table_begin(struct frag_table *t)
-{
-	bool first = true;
-
-	for (const struct frag_column *c = t->columns; c < t->at; c++)
-		first = first && !table_name_of(t, c);
-	if (!table_name_of(t, t->at))
-		return false;
-	fputs(!t->csv ? "| " : first ? "" : ",", t->f);
-	return true;
-}
-
-static void table_end(struct frag_table *t)
-{
-	if (!is_end(++t->at))
-		return;
-	fputs(t->csv ? "\n" : "|\n", t->f);
-	t->at = t->columns;
-}
-
-void frag_cell_none(struct frag_table *t)
-{
-	table_begin(t);
-	table_end(t);
-}
-
-void frag_cell_text(struct frag_table *t, const char *text)
-{
-	const bool here = table_begin(t);
-
-	if (here && t->csv && text) {
-		csv_text(t->f, text);
-	} else if (here && !t->csv && text && t->at->kind == FRAG_CELL_TEXT) {
-		frag_markdown_text(t->f, text);
-		putc(' ', t->f);
-	} else if (here && !t->csv) {
-		fprintf(t->f, "%s ", text ? text : "-");
+	for (text = SHOWN(text); *text && (size_t)(to - buf) + 2 < size; text++) {
+		if (is_markup(*text))
+			*to++ = '\\';
+		*to++ = *text;
 	}
-	table_end(t);
+	*to = '\0';
+	return buf;
 }
 
-void frag_cell(struct frag_table *t, bool there, uint64_t value)
-{
-	if (!table_begin(t))
-		;
-	else if (!there)
-		fputs(t->csv ? "" : "- ", t->f);
-	else if (t->csv || t->at->kind == FRAG_CELL_COUNT)
-		fprintf(t->f, t->csv ? "%" PRIu64 : "%" PRIu64 " ", value);
-	else
-		fprintf(t->f, "%s ", t->at->kind == FRAG_CELL_SIZE ? SIZE(value) : CAPACITY(value));
-	table_end(t);
-}
-
-void frag_cell_bytes(struct frag_table *t, uint64_t bytes)
-{
-	frag_cell(t, bytes != UINT64_MAX, bytes);
-}
-
-void frag_cell_percent(struct frag_table *t, bool there, double value)
-{
-	if (table_begin(t) && (there || !t->csv))
-		frag_fprintf(t->f, t->csv ? "%.4f" : "%+.2f %% ", value);
-	table_end(t);
-}
-
-/* A table by declared rows: those with a heading are its columns. */
-struct declared {
+/* A table: the fields with a heading are its columns. */
+struct table {
 	const struct frag_field *fields;
 	FILE *f;
 	bool csv;
 };
 
-static const char *heading_of(const struct declared *t, const struct frag_field *row)
+static const char *heading_of(const struct table *t, const struct frag_field *row)
 {
 	return t->csv ? row->csv : row->head;
 }
@@ -149,7 +72,7 @@ static bool is_numeric(enum frag_field_type type)
 	       || type == FRAG_TYPE_FIGURE;
 }
 
-static void put_headings(const struct declared *t)
+static void put_headings(const struct table *t)
 {
 	const char *between = "";
 
@@ -167,7 +90,7 @@ static void put_headings(const struct declared *t)
 }
 
 /* A cell that has a value. */
-static void print_value(const struct declared *t, const struct frag_field *row,
+static void print_value(const struct table *t, const struct frag_field *row,
 		     struct frag_cell_value v)
 {
 	switch (row->type) {
@@ -204,6 +127,7 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 	case FRAG_TYPE_TEXT_JSON:
 	case FRAG_TYPE_NUMBER_JSON:
 	case FRAG_TYPE_ID:
+	case FRAG_TYPE_JSON:
 	case FRAG_TYPE_CONTENT:
 	case FRAG_TYPE_HEX:
 	case FRAG_TYPE_OBJECT:
@@ -224,7 +148,7 @@ static void print_value(const struct declared *t, const struct frag_field *row,
 /* A line of CSV or Markdown. */
 static bool print_element(void *ctx, const void *element)
 {
-	const struct declared *t = ctx;
+	const struct table *t = ctx;
 	const char *between = "";
 	char buf[FRAG_ELEMENT_MAX];
 
@@ -246,10 +170,11 @@ static bool print_element(void *ctx, const void *element)
 	return true;
 }
 
-static void print_declared(const struct frag_field *list, bool csv, const void *what, FILE *f)
+void frag_table_print(const struct frag_field *list, enum frag_table_as as, const void *what, FILE *f)
 {
-	struct declared t = { .fields = list->fields, .f = f, .csv = csv };
+	struct table t = { .fields = list->fields, .f = f, .csv = as == FRAG_TABLE_CSV };
 
+	FRAG_ASSERT(as != FRAG_NO_TABLE);
 	put_headings(&t);
 	frag_field_each(list, what, print_element, &t);
 }
@@ -282,7 +207,7 @@ static int print_fitting(const struct frag_json *doc, bool *large, FILE *f, stru
 }
 
 /* Where no number of rows is given, lists have the largest of these with which the document fits. */
-static int print_document(const struct frag_format *format, const void *what, uint32_t top, FILE *f,
+static int print_document(const struct frag_document_type *d, const void *what, uint32_t top, FILE *f,
 			  struct frag_error *err)
 {
 	static const uint32_t rows[] = { 200, 50, 20, 10, 5, 2, 1 };
@@ -291,17 +216,8 @@ static int print_document(const struct frag_format *format, const void *what, ui
 	int rc = 0;
 
 	for (uint32_t i = 0; large && !rc; i++) {
-		const struct frag_node_ref root =
-			format->declared ? frag_declared_begin(&doc, format->declared)
-					 : frag_document_begin(&doc, format->format);
-
 		large = top == FRAG_TOP_FITTING;
-		doc.top = large ? rows[i] : top;
-		frag_document_tool(root);
-		if (format->declared)
-			frag_put_document(root, format->declared, what);
-		else
-			format->document(root, what);
+		doc = frag_document_cut(d, what, large ? rows[i] : top);
 		rc = large ? print_fitting(&doc, &large, f, err) : frag_json_print(&doc, f, err);
 		frag_json_end(&doc);
 	}
@@ -336,10 +252,10 @@ static void put_tables(const char *text, uint32_t top, FILE *f)
 		fprintf(f, "\n%" PRIu32 " more: --top all\n", left);
 }
 
+/* All of it, whatever --top says. */
 static int format_print_whole(const struct frag_format *format, const void *what,
 			      const struct frag_text_style *style, FILE *f, struct frag_error *err)
 {
-	struct frag_table table;
 	struct frag_text_style to = *style;
 
 	to.f = f;
@@ -349,12 +265,7 @@ static int format_print_whole(const struct frag_format *format, const void *what
 		format->text(what, &to);
 		return 0;
 	}
-	if (format->list) {
-		print_declared(format->list, *format->name == 'c', what, f);
-		return 0;
-	}
-	frag_table_begin(&table, format->columns, *format->name == 'c', f);
-	format->fill(&table, what);
+	frag_table_print(format->list, format->table, what, f);
 	return 0;
 }
 
@@ -364,9 +275,9 @@ int frag_format_print(const struct frag_format *format, const void *what,
 	struct frag_memory m;
 	int rc;
 
-	if (format->document || format->declared)
-		return print_document(format, what, style->top, f, err);
-	if (strcmp(format->name, "markdown") != 0 || style->top == FRAG_TOP_ALL)
+	if (format->document)
+		return print_document(format->document, what, style->top, f, err);
+	if (format->table != FRAG_TABLE_MARKDOWN || style->top == FRAG_TOP_ALL)
 		return format_print_whole(format, what, style, f, err);
 	if (!frag_memory_open(&m))
 		return frag_fail_nomem(err);

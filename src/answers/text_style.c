@@ -158,3 +158,26 @@ void frag_add_item(struct frag_words *words, const char *between, const char *fo
 	add(words, format, args);
 	va_end(args);
 }
+
+const char *frag_mark_place(const char *inside, const char *json, char buf[FRAG_MARK_ROOM])
+{
+	static const char *const stages[] = { " (end)\"", " (start)\"" };
+	const size_t length = strlen(json);
+	char name[FRAG_SHORT_NAME];
+
+	for (int i = 0; i < 2; i++) {
+		const size_t stage = strlen(stages[i]);
+
+		/* a name that is nothing but the stage stays */
+		if (length <= stage + 1 || strcmp(json + length - stage, stages[i]) != 0)
+			continue;
+		if (length - stage + 1 < sizeof(name))
+			snprintf(name, sizeof(name), "%.*s\"", (int)(length - stage), json);
+		else
+			frag_short_name(json, name);
+		snprintf(buf, FRAG_MARK_ROOM, "%s%s", i ? inside : "after ", name);
+		return buf;
+	}
+	snprintf(buf, FRAG_MARK_ROOM, "%s%s", inside, frag_short_name(json, name));
+	return buf;
+}

@@ -121,3 +121,12 @@ void frag_add_item(struct frag_words *words, const char *between, const char *fo
 
 /* As SIZE() of base/format.h: in an array that is valid until the end of the enclosing block. */
 #define SHORT(json) frag_short_name((json), (char[FRAG_SHORT_NAME]){ 0 })
+
+#define FRAG_MARK_ROOM (FRAG_SHORT_NAME + 8)
+/*
+ * The place that the last mark names, which is a JSON string, shortened like SHORT: `inside` and the
+ * name without its " (start)". After " (end)" the program is no longer there: "after" and the name.
+ */
+const char *frag_mark_place(const char *inside, const char *json, char buf[FRAG_MARK_ROOM]);
+#define MARK_PLACE(inside, json) \
+	frag_mark_place((inside), (json), (char[FRAG_MARK_ROOM]){ 0 })

@@ -76,7 +76,7 @@ static void put_difference(const struct frag_difference *d, uint32_t number,
 	const struct frag_snap_device *dev = &s->devices[d->device];
 	uint32_t first = d->event > EVENTS_BEFORE ? d->event - EVENTS_BEFORE : 0;
 
-	fprintf(f, "\ndifference %" PRIu32 ": %s, step %" PRIu64 ", device_traces[%" PRIu32 "][%"
+	fprintf(f, "\ndifference %" PRIu32 ": %s, event %" PRIu64 ", device_traces[%" PRIu32 "][%"
 		PRIu32 "]\n", number, decision_names[d->decision], d->step, d->device, d->event);
 	if (d->decision == FRAG_DECIDED_OOM) {
 		fputs("  recorded  OOM\n  simulated a block\n", f);

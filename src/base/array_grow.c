@@ -4,29 +4,37 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/types.h>
 
 #include "base/bug.h"
-
-#define HUGE_PAGE ((size_t)2 << 20)
+#include "base/platform.h"
 
 void *frag_huge_alloc(size_t *size)
 {
 	void *memory;
 
-	if (*size < FRAG_LARGE || *size > SIZE_MAX - HUGE_PAGE)
+	if (!FRAG_HUGE_PAGE || *size < FRAG_LARGE || *size > SIZE_MAX - FRAG_HUGE_PAGE)
 		return malloc(*size);
-	*size = (*size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-	if (posix_memalign(&memory, HUGE_PAGE, *size) != 0)
+	*size = (*size + FRAG_HUGE_PAGE - 1) & ~(FRAG_HUGE_PAGE - 1);
+	if (posix_memalign(&memory, FRAG_HUGE_PAGE, *size) != 0)
 		return NULL;
-#ifdef MADV_HUGEPAGE
-	madvise(memory, *size, MADV_HUGEPAGE);  /* an advice: small pages do as well */
-#endif
+	frag_memory_advise_huge(memory, *size);
 	return memory;
 }
 
+#define MOVED_AT_ONCE ((size_t)8 << 20)         /* bytes: whole huge pages */
 #define ELEMENTS_MAX (UINT64_C(1) << 31)        /* the last power of two in 32 bits */
+
+void frag_move(void *to_array, void *from_array, size_t bytes, bool huge)
+{
+	char *to = to_array, *from = from_array;
+
+	for (size_t at = 0, part; at < bytes; at += part) {
+		part = bytes - at < MOVED_AT_ONCE ? bytes - at : MOVED_AT_ONCE;
+		memcpy(to + at, from + at, part);
+		if (huge)
+			frag_memory_forget(from + at, part);
+	}
+}
 
 /* From FRAG_LARGE on, realloc() cannot be used: it does not keep the alignment of huge pages. */
 bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
@@ -34,6 +42,7 @@ bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 	uint64_t room = *capacity ? *capacity : 16;
 	size_t bytes;
 	void *old, *grown;
+	bool huge;
 
 	FRAG_ASSERT(size > 0 && need > *capacity);
 	if (need > ELEMENTS_MAX)
@@ -44,12 +53,13 @@ bool frag_grow_now(void *array, uint32_t *capacity, uint64_t need, size_t size)
 		return false;
 	memcpy(&old, array, sizeof(old));       /* array is the address of any pointer */
 	bytes = (size_t)room * size;
-	grown = bytes < FRAG_LARGE ? realloc(old, bytes) : frag_huge_alloc(&bytes);
+	huge = FRAG_HUGE_PAGE && bytes >= FRAG_LARGE;
+	grown = huge ? frag_huge_alloc(&bytes) : realloc(old, bytes);
 	if (!grown)
 		return false;
-	if (bytes >= FRAG_LARGE) {
+	if (huge) {
 		if (old)
-			memcpy(grown, old, *capacity * size);
+			frag_move(grown, old, *capacity * size, *capacity * size >= FRAG_LARGE);
 		free(old);
 	}
 	memcpy(array, &grown, sizeof(grown));
@@ -76,8 +86,9 @@ bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size)
 	size_t bytes = (size_t)(used + spare) * size;
 	void *from, *copy = NULL;
 
+	FRAG_ASSERT(size > 0);
 	memcpy(&from, array, sizeof(from));
-	if (bytes)
+	if (bytes && used + spare <= SIZE_MAX / size)
 		copy = frag_huge_alloc(&bytes);
 	if (copy && used)
 		memcpy(copy, from, (size_t)used * size);
@@ -113,16 +124,8 @@ void frag_chunks_fini(struct frag_chunks *c)
 	*c = (struct frag_chunks){ .capacity = 0 };
 }
 
-#ifdef __APPLE__
-typedef int stream_bytes;       /* funopen() counts in int, */
-typedef int stream_size;
-#else
-typedef ssize_t stream_bytes;   /* fopencookie() in sizes */
-typedef size_t stream_size;
-#endif
-
-/* Returns 0 on out of memory, as fopencookie() requires it; one byte is left for the NUL. */
-static stream_bytes string_stream_write(void *cookie, const char *bytes, stream_size n)
+/* Returns 0 on out of memory; one byte is left for the NUL. */
+static frag_stream_bytes string_stream_write(void *cookie, const char *bytes, frag_stream_size n)
 {
 	struct frag_memory *m = cookie;
 
@@ -131,17 +134,13 @@ static stream_bytes string_stream_write(void *cookie, const char *bytes, stream_
 		return 0;
 	memcpy(m->text + m->size, bytes, (size_t)n);
 	m->size += (size_t)n;
-	return (stream_bytes)n;
+	return (frag_stream_bytes)n;
 }
 
 bool frag_memory_open(struct frag_memory *m)
 {
 	*m = (struct frag_memory){ .f = NULL };
-#ifdef __APPLE__
-	m->f = funopen(m, NULL, string_stream_write, NULL, NULL);
-#else
-	m->f = fopencookie(m, "w", (cookie_io_functions_t){ .write = string_stream_write });
-#endif
+	m->f = frag_stream_open(m, string_stream_write);
 	return m->f != NULL;
 }
 

@@ -100,6 +100,12 @@ bool frag_array_copy(void *array, uint64_t used, uint64_t spare, size_t size);
  */
 void *frag_huge_alloc(size_t *size);
 
+/*
+ * Copies to new memory what is freed next. huge: it is of frag_huge_alloc(), and is never in memory
+ * twice, as what is copied is released, part by part.
+ */
+void frag_move(void *to, void *from, size_t bytes, bool huge);
+
 #define FRAG_CHUNKS 26
 #define FRAG_CHUNK_BITS 6       /* the first one has 2^6 elements */
 

@@ -23,6 +23,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
+#include "base/platform.h"
 
 #define LINKS_MAX 40            /* as the kernel has it */
 
@@ -300,7 +301,7 @@ static int open_beside(struct frag_outfile *f, const char *path)
 		return ENOMEM;
 	memcpy(name, path, strlen(path));
 	memcpy(name + strlen(path), ".XXXXXX", sizeof(".XXXXXX"));
-	f->fd = mkstemp(name);
+	f->fd = frag_temporary_create(name);
 	if (f->fd < 0) {
 		number = errno;
 		free(name);
@@ -309,29 +310,6 @@ static int open_beside(struct frag_outfile *f, const char *path)
 	f->temporary = name;
 	fcntl(f->fd, F_SETFD, FD_CLOEXEC);
 	return 0;
-}
-
-/*
- * Copies the owner and the permissions of the replaced file as far as the system permits. As
- * after a write to that file, the set-user-ID and set-group-ID bits are cleared. Where the
- * group cannot be copied, the group of the new file has the permissions of all others.
- */
-static void look_like(int fd, const struct stat *old)
-{
-	mode_t mode = old->st_mode & 0777;
-
-	if (fchown(fd, old->st_uid, old->st_gid) != 0
-	    && fchown(fd, (uid_t)-1, old->st_gid) != 0)
-		mode = (mode_t)((mode & 0707) | (mode & 07) << 3);
-	fchmod(fd, mode);
-}
-
-static void look_new(int fd)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
 }
 
 /*
@@ -344,7 +322,7 @@ static int atomic_file_share(struct frag_outfile *f, int fd)
 
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || ours & FD_CLOEXEC)
 		return EBADF;
-	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	f->fd = frag_descriptor_copy(fd);
 	return f->fd < 0 ? errno : 0;
 }
 
@@ -358,9 +336,9 @@ static int atomic_file_open_file(struct frag_outfile *f, struct frag_output_path
 	to->name = NULL;
 	number = open_beside(f, f->final);
 	if (!number && to->there)
-		look_like(f->fd, &to->now);
+		frag_file_look_like(f->fd, &to->now);
 	else if (!number)
-		look_new(f->fd);
+		frag_file_look_new(f->fd);
 	return number;
 }
 
@@ -503,14 +481,11 @@ void frag_outfile_write(struct frag_outfile *f, const void *bytes, size_t n)
 
 FILE *frag_outfile_stream(struct frag_outfile *f)
 {
-	int fd = dup(f->fd);
-	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+	FILE *stream = frag_descriptor_stream(f->fd);
 
 	/* EINVAL: it is not open for writing, as where standard output was closed */
 	if (!stream && !f->failed)
 		f->failed = errno == EINVAL ? EBADF : errno;
-	if (!stream && fd >= 0)
-		close(fd);
 	atomic_file_flush(f);
 	errno = 0;
 	return stream;

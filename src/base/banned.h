@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Sizes, addresses and counts of bytes are 64 bits; text is read by words. */
-#if __SIZEOF_POINTER__ != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "fragsim is made for 64-bit little-endian machines: amd64, arm64, riscv64 and the like"
+/* Sizes, addresses and counts of bytes are 64 bits; text is read by words. A size_t of wasm32 has 32. */
+#if (__SIZEOF_POINTER__ != 8 && !defined(__wasi__)) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "fragsim is made for 64-bit little-endian machines (amd64, arm64, riscv64 and the like) and for wasm32"
 #endif
 
 #define BANNED(name) fragsim_does_not_call_##name

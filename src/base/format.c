@@ -337,24 +337,6 @@ static char *size_text(char buf[FRAG_NUMBER_ROOM], double size)
 	return buf;
 }
 
-/* In the largest of the first `units` units that holds it in whole numbers. */
-static char *whole_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes, uint32_t units,
-			     const char *space)
-{
-	static const char *const names[] = { "B", "KiB", "MiB", "GiB" };
-	uint32_t unit = 0;
-
-	for (; unit < units - 1 && bytes && bytes % 1024 == 0; unit++)
-		bytes /= 1024;
-	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 "%s%s", bytes, space, names[unit]);
-	return buf;
-}
-
-char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
-{
-	return whole_size_text(buf, bytes, 4, "");
-}
-
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
 	if (bytes >= 1024)
@@ -365,7 +347,13 @@ char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 
 char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)
 {
-	return whole_size_text(buf, bytes, 3, " ");
+	static const char *const names[] = { "B", "KiB", "MiB" };
+	uint32_t unit = 0;
+
+	for (; unit < 2 && bytes && bytes % 1024 == 0; unit++)
+		bytes /= 1024;
+	snprintf(buf, FRAG_NUMBER_ROOM, "%" PRIu64 " %s", bytes, names[unit]);
+	return buf;
 }
 
 char *frag_device_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes)

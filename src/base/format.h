@@ -83,9 +83,6 @@ static inline const char *frag_s(uint64_t count)
 /* A size for people: "1 byte", "916.00 MiB", "1.00 GiB"; up to PiB. */
 char *frag_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
-/* The exact size, as options accept it: "16416MiB", in the largest unit that divides it. */
-char *frag_exact_size_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
-
 /* A device's capacity, exactly: "2958 MiB", not "2.89 GiB"; in the largest unit up to MiB. */
 char *frag_capacity_text(char buf[FRAG_NUMBER_ROOM], uint64_t bytes);
 
@@ -99,7 +96,6 @@ char *frag_time_text(char buf[FRAG_NUMBER_ROOM], uint64_t ns);
 #define SIZE(bytes) frag_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 #define CAPACITY(bytes) frag_capacity_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 #define DEVICE(bytes) frag_device_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
-#define EXACT(bytes) frag_exact_size_text((char[FRAG_NUMBER_ROOM]){ 0 }, (bytes))
 
 /*
  * printf and strtod as the C locale has them.

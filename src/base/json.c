@@ -92,22 +92,6 @@ void frag_json_null(struct frag_node_ref in, const char *key)
 	json_add(in, key, cJSON_CreateNull());
 }
 
-void frag_json_u64_or_null(struct frag_node_ref in, const char *key, bool there, uint64_t value)
-{
-	if (there)
-		frag_json_u64(in, key, value);
-	else
-		frag_json_null(in, key);
-}
-
-void frag_json_fixed4_or_null(struct frag_node_ref in, const char *key, bool there, double value)
-{
-	if (there)
-		frag_json_fixed4(in, key, value);
-	else
-		frag_json_null(in, key);
-}
-
 void frag_json_text(struct frag_node_ref in, const char *key, const char *text)
 {
 	frag_json_words(in, key, text, text ? strlen(text) : 0);
@@ -153,6 +137,41 @@ int frag_json_write(struct frag_json *doc, struct frag_outfile *f, struct frag_e
 	frag_outfile_write(f, "\n", 1);
 	cJSON_free(text);
 	return frag_outfile_status(f, err);
+}
+
+/* Without white space; false: out of memory. */
+static bool write_item(const struct cJSON *item, struct frag_outfile *f)
+{
+	char *text = cJSON_PrintUnformatted(item);
+
+	if (text)
+		frag_outfile_write(f, text, strlen(text));
+	cJSON_free(text);
+	return text != NULL;
+}
+
+int frag_json_write_dense(struct frag_json *doc, struct frag_outfile *f, struct frag_error *err)
+{
+	const struct cJSON *root = doc->root;
+	bool whole = !doc->failed;
+
+	for (const struct cJSON *item = root ? root->child : NULL; whole && item; item = item->next) {
+		frag_outfile_write(f, item->prev->next ? ",\"" : "{\"", 2);
+		frag_outfile_write(f, item->string, strlen(item->string));
+		frag_outfile_write(f, "\":", 2);
+		if (!cJSON_IsArray(item)) {
+			whole = write_item(item, f);
+			continue;
+		}
+		for (const struct cJSON *c = item->child; whole && c; c = c->next) {
+			frag_outfile_write(f, c->prev->next ? ",\n" : "[\n", 2);
+			whole = write_item(c, f);
+		}
+		frag_outfile_write(f, item->child ? "\n]" : "[]", 2);
+	}
+	frag_outfile_write(f, "}\n", 2);
+	frag_json_end(doc);
+	return whole ? frag_outfile_status(f, err) : frag_fail_nomem(err);
 }
 
 int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err)

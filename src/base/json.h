@@ -41,9 +41,6 @@ void frag_json_i64(struct frag_node_ref in, const char *key, int64_t value);
 void frag_json_fixed4(struct frag_node_ref in, const char *key, double value);
 void frag_json_bool(struct frag_node_ref in, const char *key, bool value);
 void frag_json_null(struct frag_node_ref in, const char *key);
-/* null where it is not there. */
-void frag_json_u64_or_null(struct frag_node_ref in, const char *key, bool there, uint64_t value);
-void frag_json_fixed4_or_null(struct frag_node_ref in, const char *key, bool there, double value);
 /* A C string; NULL gives null. */
 void frag_json_text(struct frag_node_ref in, const char *key, const char *text);
 void frag_json_words(struct frag_node_ref in, const char *key, const char *text, size_t length);
@@ -57,6 +54,8 @@ void frag_json_raw(struct frag_node_ref in, const char *key, const char *json);
 
 /* Writes the document and a line end, and ends the document. */
 int frag_json_write(struct frag_json *doc, struct frag_outfile *f, struct frag_error *err);
+/* The same with a line for each element of a list in it: white space would be a third of a long list. */
+int frag_json_write_dense(struct frag_json *doc, struct frag_outfile *f, struct frag_error *err);
 
 /* Prints it to a stream; the document goes on. */
 int frag_json_print(const struct frag_json *doc, FILE *f, struct frag_error *err);

@@ -1,51 +1,51 @@
-/* oom_verdict.c - names the cause of an out-of-memory error. */
+/* oom_verdict.c - the verdict on an out-of-memory error. */
 #include "base/oom_verdict.h"
 
 #include <stddef.h>
 
-const char *const frag_oom_cause_names[] = {
-	[FRAG_CAUSE_NONE] = NULL, [FRAG_CAUSE_TOO_LARGE] = "request_too_large",
-	[FRAG_CAUSE_FAILED_ATTEMPT] = "failed_attempt",
-	[FRAG_CAUSE_ACCUMULATION] = "accumulation", [FRAG_CAUSE_LEAK] = "leak",
-	[FRAG_CAUSE_CAPACITY] = "capacity", [FRAG_CAUSE_TRANSIENT] = "transient",
-	[FRAG_CAUSE_LIMIT] = "limit", [FRAG_CAUSE_PENDING] = "pending",
-	[FRAG_CAUSE_FRAGMENTATION] = "fragmentation", [FRAG_CAUSE_OUTSIDE] = "outside",
-	[FRAG_CAUSE_REFUSED] = "refused", [FRAG_CAUSE_CONTRADICTION] = "contradiction",
-	[FRAG_CAUSE_NOT_DEVICE_MEMORY] = "not_device_memory",
-	[FRAG_CAUSE_UNKNOWN] = "unknown", NULL,
+const char *const frag_oom_verdict_names[] = {
+	[FRAG_VERDICT_NONE] = NULL, [FRAG_VERDICT_TOO_LARGE] = "request_too_large",
+	[FRAG_VERDICT_FAILED_ATTEMPT] = "failed_attempt",
+	[FRAG_VERDICT_ACCUMULATION] = "accumulation", [FRAG_VERDICT_LEAK] = "leak",
+	[FRAG_VERDICT_CAPACITY] = "capacity", [FRAG_VERDICT_TRANSIENT] = "transient",
+	[FRAG_VERDICT_LIMIT] = "limit", [FRAG_VERDICT_PENDING] = "pending",
+	[FRAG_VERDICT_FRAGMENTATION] = "fragmentation", [FRAG_VERDICT_OUTSIDE] = "outside",
+	[FRAG_VERDICT_REFUSED] = "refused", [FRAG_VERDICT_CONTRADICTION] = "contradiction",
+	[FRAG_VERDICT_NOT_DEVICE_MEMORY] = "not_device_memory",
+	[FRAG_VERDICT_UNKNOWN] = "unknown", NULL,
 };
 
-const char *frag_oom_cause_name(enum frag_oom_cause cause)
+const char *frag_oom_verdict_name(enum frag_oom_verdict verdict)
 {
-	return frag_oom_cause_names[cause];
+	return frag_oom_verdict_names[verdict];
 }
 
-enum frag_oom_cause frag_oom_cause_of(const struct frag_oom_facts *f)
+enum frag_oom_verdict frag_oom_verdict_of(const struct frag_oom_facts *f)
 {
 	const bool limited = f->usable >= 0, exceeds = limited && f->live + f->need > f->usable;
 	const bool without_pending = exceeds && f->live - f->pending + f->need <= f->usable;
 
 	if (limited && f->need > f->usable)
-		return FRAG_CAUSE_TOO_LARGE;
+		return FRAG_VERDICT_TOO_LARGE;
 	/* what the program did explains more than how full the device is */
 	if (!f->retry_succeeds && !f->waiting_succeeds && !without_pending) {
 		if (f->failed_attempt)
-			return FRAG_CAUSE_FAILED_ATTEMPT;
+			return FRAG_VERDICT_FAILED_ATTEMPT;
 		if (f->accumulation)
-			return FRAG_CAUSE_ACCUMULATION;
+			return FRAG_VERDICT_ACCUMULATION;
 		if (f->leak)
-			return FRAG_CAUSE_LEAK;
+			return FRAG_VERDICT_LEAK;
 	}
 	if (limited && f->lower_bound > f->usable)
-		return FRAG_CAUSE_CAPACITY;
+		return FRAG_VERDICT_CAPACITY;
 	if (exceeds && !without_pending)
-		return FRAG_CAUSE_CAPACITY;
+		return FRAG_VERDICT_CAPACITY;
 	if (f->retry_succeeds)
-		return FRAG_CAUSE_TRANSIENT;
+		return FRAG_VERDICT_TRANSIENT;
 	if (f->limited)
-		return FRAG_CAUSE_LIMIT;
-	return f->waiting_succeeds || without_pending ? FRAG_CAUSE_PENDING
-						      : FRAG_CAUSE_FRAGMENTATION;
+		return FRAG_VERDICT_LIMIT;
+	return f->waiting_succeeds || without_pending ? FRAG_VERDICT_PENDING
+						      : FRAG_VERDICT_FRAGMENTATION;
 }
 
 bool frag_oom_is_nearly_full(const struct frag_oom_facts *f)

@@ -4,37 +4,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
-#ifdef __linux__
-#include <sys/syscall.h>
 
-#define WORDS 128       /* of bits: 8192 processors */
-
-/* Asked of the kernel itself: the C library has the call among its extensions only. */
-static uint32_t allowed_processors(void)
-{
-	unsigned long usable[WORDS] = { 0 };
-	uint32_t count = 0;
-
-	if (syscall(SYS_sched_getaffinity, 0, sizeof(usable), usable) > 0)
-		for (uint32_t i = 0; i < WORDS; i++)
-			count += (uint32_t)__builtin_popcountl(usable[i]);
-	return count;
-}
-#else
-static uint32_t allowed_processors(void)
-{
-	return 0;
-}
-#endif
-
-uint32_t frag_processors(void)
-{
-	const uint32_t allowed = allowed_processors();
-	const long n = allowed ? (long)allowed : sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n > 0 ? (uint32_t)n : 1;
-}
+#include "base/platform.h"
 
 struct pool {
 	const struct frag_tasks *tasks;

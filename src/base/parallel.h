@@ -24,9 +24,3 @@ struct frag_tasks {
  * caller's thread works too, so one that cannot be had costs only time. -FRAG_ENOMEM
  */
 int frag_tasks_run(const struct frag_tasks *tasks, struct frag_error *err);
-
-/*
- * How many processors there are for this process: at least 1; fewer than the machine has where the
- * process may not use them all (taskset).
- */
-uint32_t frag_processors(void);

@@ -35,11 +35,13 @@ int frag_drawing_section(struct frag_html_page *d, struct frag_page_trace *made,
 	const bool marked = report->run_count
 			    && report->runs[0].result->mark_count >= FRAG_ITERATIONS_MIN;
 	struct frag_leaks leaks = { .leak_count = 0 };
-	int rc = marked && tape ? frag_leaks_find(&leaks, tape, NULL, UINT64_MAX, NULL, err) : 0;
+	int rc = marked && tape && !made->leaks ? frag_leaks_find(&leaks, tape, NULL, UINT64_MAX, NULL, err) : 0;
 
 	made->pages = d->pages;
+	made->tape = tape;
 	made->page_count = report->run_count / report->trace->device_count;
-	made->leaks = leaks.iterations.count ? &leaks : NULL;
+	if (!made->leaks && leaks.iterations.count)
+		made->leaks = &leaks;
 	rc = rc ? rc : frag_page_section_init(section, made, err);
 	frag_leaks_fini(&leaks);
 	return rc;
@@ -124,7 +126,7 @@ static int make_section(struct frag_redrawn *x, const struct frag_report_run *ru
 	};
 	struct frag_page_trace made = {
 		.report = &report, .symbols = frag_tape_symbols(x->taped->tape), .silent = true,
-		.look = x->look, .fits = x->fits, .source = x->source,
+		.look = x->look, .fits = x->fits, .source = x->source, .leaks = x->leaks,
 		.cured = cured ? &x->drawing.pages[1] : NULL,
 		.cured_runs = cured ? runs[report.run_count].result : NULL,
 	};
@@ -171,7 +173,8 @@ static int print_page(const void *what, const struct frag_text_style *paper, FIL
 		      struct frag_error *err)
 {
 	const struct frag_answer_page *r = what;
-	struct frag_memory answer;
+	struct frag_memory answer, document = { .f = NULL };
+	const bool pictured = r->json && !r->count;
 	int rc;
 
 	if (!frag_memory_open(&answer))
@@ -179,13 +182,20 @@ static int print_page(const void *what, const struct frag_text_style *paper, FIL
 	rc = frag_format_print(r->text, r->what, paper, answer.f, err);
 	if (!frag_memory_close(&answer) && !rc)
 		rc = frag_fail_nomem(err);
+	if (!rc && pictured && !frag_memory_open(&document))
+		rc = frag_fail_nomem(err);
+	if (document.f && !rc)
+		rc = frag_format_print(r->json, r->what, paper, document.f, err);
+	if (document.f && !frag_memory_close(&document) && !rc)
+		rc = frag_fail_nomem(err);
 	rc = rc ? rc : frag_page_print(r->sections, r->count, r->command,
 				       &(struct frag_page_answer){
-					     .text = answer.text, .paths = r->paths,
+					     .text = answer.text, .document = document.text, .curve = r->curve.text, .paths = r->paths,
 					     .path_count = r->path_count, .bad = r->bad,
 					     .beside = r->beside,
 				     }, f, err);
 	free(answer.text);
+	free(document.text);
 	return rc;
 }
 

@@ -22,8 +22,8 @@ int frag_drawing_init(struct frag_html_page *d, uint32_t policies, struct frag_e
 /* After the last event, before the simulations are retired. */
 int frag_drawing_end(struct frag_html_page *d, struct frag_error *err);
 /*
- * At last, the section of a trace: the caller fills in `made`, except its pages and leaks. tape:
- * where iterations are searched for; NULL: nowhere.
+ * At last, the section of a trace: the caller fills in `made`, except its pages. tape: where iterations are searched for
+ * unless `made` has leaks; NULL: nowhere.
  */
 int frag_drawing_section(struct frag_html_page *d, struct frag_page_trace *made,
 			 const struct frag_tape *tape, struct frag_page_section *section,
@@ -42,6 +42,8 @@ struct frag_answer_page {
 	const char *const *paths;       /* of the traces; borrowed */
 	uint32_t path_count;
 	const struct frag_format *text; /* the answer as text, and its data; borrowed */
+	struct frag_memory curve;       /* more JSON for a picture; text NULL: nothing. Owned */
+	const struct frag_format *json; /* as a document, for pictures where no run is drawn; NULL: none */
 	const void *what;
 	bool bad;                       /* the answer reports a problem */
 	bool beside;                    /* its sections share the axes of their timelines */
@@ -56,6 +58,7 @@ struct frag_redrawn {
 	uint32_t sim_count;
 	uint64_t look;                  /* the step that is inspected; UINT64_MAX: the peak */
 	const struct frag_diagnosis *answer;    /* of the first; the next has its fix. NULL: none */
+	const struct frag_leaks *leaks; /* optional: its iterations and leaks; else they are searched for */
 	const struct frag_fits *fits;   /* optional: the devices on which they fit */
 	uint32_t source;                /* the trace's number */
 };

@@ -9,7 +9,7 @@
 #include "base/format.h"
 #include "base/parse.h"
 #include "cmd/command.h"
-#include "explain/block_classes.h"
+#include "explain/class_survey.h"
 
 #define DIGITS 18
 
@@ -129,10 +129,13 @@ static const struct {
 	{ "inputs", CLASS(INPUTS) },	       { "workspaces", CLASS(WORKSPACES) },
 };
 /* A batch changes these, and another data type these; neither changes workspaces. */
-#define OF_BATCH (CLASS(ACTIVATIONS) | CLASS(INPUTS) | CLASS(KV))
+#define LIKE_ACTIVATIONS (UINT32_C(1) << (1 + FRAG_LIKE_ACTIVATIONS))
+#define SUM_BUFFERS (UINT32_C(1) << (1 + FRAG_SUM_BUFFERS))
+#define OF_BATCH \
+	(CLASS(ACTIVATIONS) | CLASS(INPUTS) | CLASS(KV) | LIKE_ACTIVATIONS | SUM_BUFFERS)
 #define OF_DTYPE                                                                               \
 	(CLASS(ACTIVATIONS) | CLASS(GRADIENTS) | CLASS(OPTIMIZER) | CLASS(WEIGHTS) | CLASS(KV)  \
-	 | CLASS(TEMPORARIES))
+	 | CLASS(TEMPORARIES) | LIKE_ACTIVATIONS)
 
 static bool can_narrow(const struct frag_program_change *c, enum frag_change_kind kind)
 {
@@ -278,6 +281,14 @@ bool frag_change_list_has_iterations(const struct frag_change_list *changes)
 {
 	for (uint32_t i = 0; i < changes->count; i++)
 		if (changes->list[i].kind == FRAG_CHANGE_EMPTY_CACHE && !changes->list[i].mark)
+			return true;
+	return false;
+}
+
+bool frag_change_list_has(const struct frag_change_list *changes, enum frag_change_kind kind)
+{
+	for (uint32_t i = 0; i < changes->count; i++)
+		if (changes->list[i].kind == kind)
 			return true;
 	return false;
 }

@@ -14,6 +14,9 @@ struct frag_change_list {
 /* A change, or more of the last one: the row's min is its kind. at: the list */
 frag_set_option frag_change_list_add;
 
+/* Is one of this kind? */
+bool frag_change_list_has(const struct frag_change_list *changes, enum frag_change_kind kind);
+
 /* Does a change happen where an iteration begins? Is one of a class of blocks? */
 bool frag_change_list_has_iterations(const struct frag_change_list *changes);
 bool frag_change_list_has_classes(const struct frag_change_list *changes);

@@ -48,8 +48,7 @@ struct frag_opt {
 	char short_name;        /* 0: none */
 	const char *name;       /* without the dashes; NULL ends the table */
 	const char *arg;        /* its values, in capitals, a word each; NULL: none */
-	const char *help;       /* one line, no full stop; '=' and the new name if this is an old
-				 * name, which no list shows */
+	const char *help;       /* one line, no full stop */
 	enum frag_opt_kind kind;
 	size_t at;              /* the offset of the member in the command's options */
 	uint64_t min, max;
@@ -153,12 +152,12 @@ struct frag_args {
 
 /* What the frame provides before it calls a command. */
 enum frag_needs {
-	FRAG_NEEDS_TRACE = 1,   /* one operand */
-	FRAG_NEEDS_TRACES = 2,  /* one or more */
-	FRAG_NEEDS_IN_OUT = 4,  /* two: the trace that is read, and the one that is written, */
-	FRAG_NEEDS_INS_OUT = 32,        /* or several that are read */
-	FRAG_NEEDS_RUN = 8,     /* its options begin with a struct frag_run_options, or */
-	FRAG_NEEDS_ANSWER = 16, /* with a struct frag_question, and its answer has formats */
+	FRAG_NEEDS_TRACE = 1,           /* one operand */
+	FRAG_NEEDS_TRACES = 2,          /* one or more */
+	FRAG_NEEDS_IN_OUT = 4,          /* two: the trace that is read, and the one that is written, */
+	FRAG_NEEDS_INS_OUT = 8,         /* or several that are read */
+	FRAG_NEEDS_RUN = 16,            /* its options begin with a struct frag_run_options, or */
+	FRAG_NEEDS_ANSWER = 32,         /* with a struct frag_question, and its answer has formats */
 	FRAG_NEEDS_PROGRAM = 64,        /* the operands begin with the first: a program's words */
 };
 
@@ -201,7 +200,7 @@ const char *frag_last_given(const struct frag_args *args, const char *const *exc
 	X(explain) X(record) X(run) X(fit) X(predict) X(leaks) X(ranks) \
 	X(diff) X(replay) X(plan) X(sweep) X(verify) X(trace) X(list) X(help)                  \
 	X(trace_info) X(trace_convert) X(trace_merge) X(trace_slice) X(trace_shrink)           \
-	X(trace_anonymize) X(trace_gen) X(list_policies) X(list_cards) X(complete)
+	X(trace_anonymize) X(trace_gen) X(list_policies) X(list_cards) X(list_settings) X(complete)
 #define X(name) extern const struct frag_cmd frag_cmd_##name;
 FRAG_COMMANDS(X)
 #undef X
@@ -257,9 +256,6 @@ struct frag_support_file {
 	const char *installed;  /* the folder, from the program's, in which make install puts it */
 	const char *variable;   /* of the environment: the path, which goes before both */
 };
-
-/* Stores the path of this program. False: unknown, as on Linux without /proc. */
-bool frag_program_path(char path[PATH_MAX]);
 
 /* Finds its whole path. -FRAG_EUSAGE: in none of the places, which the message names. */
 int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],

@@ -159,6 +159,14 @@ static void offer_cards(const struct place *at)
 		offer(at, card->key, "", card->name);
 }
 
+static void offer_setting_keys(const struct place *at)
+{
+	struct frag_setting one;
+
+	for (uint32_t i = 0; frag_pytorch_setting(i, &one); i++)
+		offer(at, one.key, "", one.help);
+}
+
 /* The value of an option. The words of a condition are parts of its value. */
 static void offer_values(const struct place *at, const struct frag_cmd *cmd,
 			 const struct frag_opt *o)
@@ -271,8 +279,7 @@ static void offer_options(const struct place *at, const struct frag_cmd *cmd,
 	struct place name = behind(at, 2);
 
 	for (const struct frag_opt *o = cmd->opts; o->name; o++)
-		if (*o->help != '=')
-			offer(&name, o->name, "", o->help);
+		offer(&name, o->name, "", o->help);
 	for (const struct frag_gen_option *o = scenario ? scenario->options : NULL; o && o->name;
 	     o++)
 		offer(&name, o->name, "", o->help);
@@ -324,6 +331,8 @@ static void offer_operands(const struct place *at, const struct frag_cmd *cmd, u
 		offer_policies(at, false);
 	if (cmd == &frag_cmd_list_cards)
 		offer_cards(at);
+	if (cmd == &frag_cmd_list_settings)
+		offer_setting_keys(at);
 }
 
 static void complete_word(const struct place *at, const struct frag_cmd *cmd,

@@ -3,11 +3,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answers/account_answer.h"
 #include "answers/answers.h"
 #include "answers/diff_answer.h"
 #include "cmd/diff_traces.h"
 #include "documents/documents.h"
+#include "events/resolve.h"
 #include "fragsim/version.h"
+#include "messages/message_log.h"
 #include "verify/log_check.h"
 
 struct diff {
@@ -18,6 +21,7 @@ struct diff {
 	const char **traces;            /* of the baseline, where no operand is one */
 	struct frag_comparison comparison;
 	struct frag_gate judged;
+	struct frag_account_changes accounts;   /* of two texts */
 };
 
 #define ALLOWS_NEED_GATE                                                                          \
@@ -494,13 +498,72 @@ static int check_page(const struct diff *d, const struct frag_args *args, struct
 					  " input can be read only once", err);
 }
 
+/* Both, or it is no comparison of texts. A file that cannot be read is refused by its reader. */
+static bool are_texts(const struct frag_args *args)
+{
+	struct frag_error err;
+	bool are = true;
+
+	for (uint32_t i = 0; i < args->count && are; i++)
+		are = !frag_is_folder(args->words[i]) && frag_is_text(args->words[i], &are, &err) == 0 && are;
+	return are;
+}
+
+static int texts_read(const char *path, struct frag_accounts *to, struct frag_error *err)
+{
+	struct frag_message_groups groups = { .count = 0 };
+	struct frag_message_log log = { .path = path, .stop = frag_interrupted, .groups = &groups };
+	int rc = frag_message_log_read(&log, err);
+
+	free(groups.groups);
+	*to = groups.accounts;
+	frag_accounts_derive(to);
+	return rc || to->count ? rc : frag_fail(err, FRAG_ETRACE, "%s: no memory figures were found in %" PRIu64
+						" line%s", frag_input_name(path), log.lines, frag_s(log.lines));
+}
+
+static int texts_search(struct frag_question *q, struct frag_error *err)
+{
+	struct frag_account_changes *c = &((struct diff *)q)->accounts;
+	int rc = texts_read(q->paths[0], &c->old, err);
+
+	rc = rc ? rc : texts_read(q->paths[1], &c->new, err);
+	return rc ? rc : frag_accounts_compare(c, err);
+}
+
+static int texts_print(struct frag_question *q, struct frag_error *err)
+{
+	return frag_question_answer(q, &((struct diff *)q)->accounts, err);
+}
+
+static const struct frag_question_ops texts_ops = {
+	.formats = frag_account_formats,
+	.input = "the text",
+	.whole = true,
+	.reads = true,
+	.search = texts_search,
+	.print = texts_print,
+};
+
+static const struct frag_refusal of_texts[] = {
+	{ "fail-if|gate|policy|alloc-conf|device|context-bytes|other-bytes|profile|allow-partial|allow-missing"
+	  "|allow-new-traces", "two texts are compared by their memory figures alone" },
+	{ 0 },
+};
+
 static int diff_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	const struct diff *d = own;
 	const bool change = is_change(d, args);
 	struct frag_question_ops ops = change ? frag_changes_ops : now;
-	int rc = frag_refuse_options(args, change ? of_changes : of_runs, err);
+	int rc;
 
+	if (change && are_texts(args)) {
+		rc = d->changes.q.run.html ? frag_usage(args->cmd, "a page is of traces", err)
+		     : frag_refuse_options(args, of_texts, err);
+		return rc ? rc : frag_question_run(own, &texts_ops, args, err);
+	}
+	rc = frag_refuse_options(args, change ? of_changes : of_runs, err);
 	if (!rc && !change && d->changes.q.run.html)
 		rc = check_page(d, args, err);
 	if (change) {
@@ -526,6 +589,7 @@ static void diff_fini(void *own)
 	free(d->changes.pairs);
 	free(d->changes.alone);
 	free(d->traces);
+	frag_account_changes_fini(&d->accounts);
 }
 
 const struct frag_cmd frag_cmd_diff = {

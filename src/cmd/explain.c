@@ -7,6 +7,7 @@
 
 #include "answers/answers.h"
 #include "answers/explain_answer.h"
+#include "answers/message_answer.h"
 #include "base/atomic_file.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
@@ -14,7 +15,7 @@
 #include "documents/documents.h"
 #include "events/recording_info.h"
 #include "events/resolve.h"
-#include "messages/finder.h"
+#include "messages/message_log.h"
 #include "snapshot/outside_memory.h"
 
 #define ROWS_MAX 100000
@@ -40,6 +41,7 @@ struct explain {
 	char picked[PICKED_ROOM];       /* the file, and why; "" where it was given */
 	/* of texts: */
 	struct frag_message_groups groups;
+	uint64_t total, free;           /* of the device, for texts; UINT64_MAX: not given */
 	struct frag_outfile json;
 };
 
@@ -237,7 +239,7 @@ static void explain_set_drawn(struct frag_diagnosis *drawn, const struct frag_ex
 	const struct frag_choice *setting = m->setting;
 
 	*drawn = (struct frag_diagnosis){
-		.requested = m->lower_bound, .oom.cause = m->cause, .fixes = m->others,
+		.requested = m->lower_bound, .oom.verdict = m->verdict, .fixes = m->settings,
 	};
 	if (setting)
 		drawn->fix = (struct frag_setting_fix){ .found = true, .choice = *setting };
@@ -252,7 +254,7 @@ static int explain_draw(void *ctx, struct frag_redrawn *x, struct frag_error *er
 
 	if (e->found.count) {
 		x->look = e->found.moments[0].step;
-		e->q.redraw.bad = e->found.moments[0].cause != FRAG_CAUSE_NONE;
+		e->q.redraw.bad = e->found.moments[0].verdict != FRAG_VERDICT_NONE;
 	}
 	/* of another moment the numbers of the run would be misread */
 	if (e->found.count == 1 && !e->at) {
@@ -341,12 +343,19 @@ static int explain_report(struct explain *e, struct frag_error *err)
 	return run->json ? frag_outfile_commit(&e->json, err) : 0;
 }
 
+static struct frag_message_value given_value(uint64_t bytes)
+{
+	return (struct frag_message_value){ .there = bytes != UINT64_MAX, .bytes = bytes };
+}
+
 /* Reads all of them. If none has a message, the error names the last. */
 static int explain_read_messages(struct explain *e, char *const *texts, uint32_t count,
 				 struct frag_error *err)
 {
 	struct frag_message_log log = {
 		.stop = frag_interrupted, .groups = &e->groups,
+		.total = given_value(e->total != UINT64_MAX ? e->total : e->q.run.total),
+		.free = given_value(e->free),
 	};
 	int rc = 0;
 
@@ -354,12 +363,14 @@ static int explain_read_messages(struct explain *e, char *const *texts, uint32_t
 		log.path = texts[i];
 		rc = frag_message_log_read(&log, err);
 	}
+	if (!rc)
+		frag_accounts_derive(&e->groups.accounts);
 	return rc || e->groups.messages || e->groups.accounts.count ? rc : none(&log, err);
 }
 
 static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROWS("placement policy, NAME[:key=value,...] (by the trace)"),
-	{ 0, "at", "WHEN", "oom, peak, worst, a step, or the name of a mark (oom)",
+	{ 0, "at", "WHEN", "oom, peak, worst, an event, or the name of a mark (oom)",
 	  FRAG_TEXT(struct explain, at) },
 	FRAG_TOP_ROW("with tables of N rows, or all (5; JSON: as 12 KiB hold)"),
 	{ 0, "moves", "N", "continue after a move, up to N moves (1)",
@@ -381,6 +392,10 @@ static const struct frag_opt opts[] = {
 	FRAG_LENIENT_ROW,
 	FRAG_PROFILE_ROW,
 	FRAG_DEVICE_ROWS,
+	{ 0, "total", "SIZE", "bytes of the device, where a text lacks them",
+	  FRAG_SIZE(struct explain, total, 0), .usual = UINT64_MAX },
+	{ 0, "free", "SIZE", "free bytes of the device, where a text lacks them",
+	  FRAG_SIZE(struct explain, free, 0), .usual = UINT64_MAX },
 	FRAG_TIME_ROW,
 	FRAG_SEARCH_THREADS_ROW,
 	{ 0 },
@@ -393,7 +408,8 @@ static const struct frag_opt opts[] = {
 static int explain_messages(struct explain *e, const struct frag_args *args, struct frag_error *err)
 {
 	static const char *const of_message[] = {
-		"format", "output", "json", "top", "color", "verbose", "quiet", NULL,
+		"format", "output", "json", "top", "color", "verbose", "quiet", "device", "device-bytes",
+		"free", "total", NULL,
 	};
 	const struct frag_run_options *run = &e->q.run;
 	const char *of_trace = frag_last_given(args, of_message);
@@ -422,6 +438,11 @@ static int explain_is_text(const char *path, bool *is, struct frag_error *err)
 	return *is || frag_is_folder(path) ? 0 : frag_is_text(path, is, err);
 }
 
+static const struct frag_refusal of_traces[] = {
+	{ "total|free", "--total and --free are for texts; of a trace --device-bytes is the device" },
+	{ 0 },
+};
+
 static int explain_exec(void *own, struct frag_args *args, struct frag_error *err)
 {
 	static char standard[] = "-", *none_given[] = { standard, NULL };
@@ -442,6 +463,9 @@ static int explain_exec(void *own, struct frag_args *args, struct frag_error *er
 		return rc;
 	if (texts)
 		return explain_messages(e, args, err);
+	rc = frag_refuse_options(args, of_traces, err);
+	if (rc)
+		return rc;
 	if (args->count > 1)
 		return frag_usage(args->cmd, "too many arguments: one TRACE, or texts", err);
 	return frag_question_run(&e->q, &question, args, err);

@@ -31,6 +31,7 @@ struct fit {
 	struct frag_fit_test *test_answers;
 	struct frag_fits fits;
 	struct frag_model model;
+	struct frag_extra_memory extras[FRAG_EXTRA_MEMORY];
 };
 
 static const char *const paths[] = { "smallest", "reliable", "runs", NULL };
@@ -46,10 +47,10 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct fit, map) },
 	{ 0, "headroom", NULL, "memory that --device leaves to other processes throughout",
 	  FRAG_FLAG(struct fit, headroom) },
-	{ 0, "static-room", NULL, "=--headroom", FRAG_FLAG(struct fit, headroom) },
 	{ 0, "together", NULL, "the programs of the traces run at the same time on one device",
 	  FRAG_FLAG(struct fit, together) },
-	{ 0, "offset", "N", "steps, or recorded microseconds, from one's begin to the next's; else all",
+	{ 0, "offset", "N", "events, or recorded microseconds, from one's begin to the next's; else"
+			     " all",
 	  FRAG_NUMBER(struct fit, offset, -OFFSET_MAX, OFFSET_MAX, "a number is required, as in 100 or"
 								  " -100") },
 	{ 0, "settings", "WHICH", "allocator settings to try: short, all, none, or a file of lines"
@@ -244,6 +245,7 @@ static int fit_search(struct frag_question *q, struct frag_error *err)
 		.together = fit->together,
 		.begins_apart = fit->offset,
 		.model = q->run.sim.model,
+		.ranked = fit->ranked.count ? &fit->ranked : NULL,
 		.job = frag_question_job(q, frag_time_is_up),
 	};
 	late = frag_fits_run(&fit->fits, err);
@@ -324,7 +326,6 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.traces = q->traces,
 		.fits = &fit->fits,
 		.ranked = fit->own == UINT32_MAX ? NULL : &fit->ranked,
-		.own = fit->own,
 		.best = fit->best,
 		.given = q->taped->choice_count,
 		.tests = fit->test_answers,
@@ -333,7 +334,7 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 		.map = fit->map,
 		.usual = !q->run.choice_count,
 		.context_given = q->run.context != UINT64_MAX,
-		.extras = fit->model.config ? frag_extra_memory : NULL,
+		.extras = fit->model.config ? fit->extras : NULL,
 		.sharded = fit->model.shard != 0,
 		.interrupted = q->interrupted,
 		.time_up = q->time_up,
@@ -341,6 +342,7 @@ static int fit_print(struct frag_question *q, struct frag_error *err)
 
 	const int rc = frag_question_iterations(q, &answer.iterations, err);
 
+	frag_model_extras(fit->extras, q->traces[0]->kept_outputs);
 	if (device_of(fit) && frag_fit_on_device(&answer) == FRAG_ON_DEVICE_NOT)
 		*q->status = 1;
 	for (uint32_t i = 0; i < fit->tests.count && fit->test_answers && device_of(fit); i++)
@@ -397,7 +399,8 @@ static int fit_model(struct fit *fit, struct frag_args *args, struct frag_error 
 	fit->q.run.total = UINT64_MAX;
 	if (fit->q.run.other == UINT64_MAX)
 		fit->q.run.other = 0;
-	for (const struct frag_extra_memory *x = frag_extra_memory; x->name; x++)
+	frag_model_extras(fit->extras, 0);
+	for (const struct frag_extra_memory *x = fit->extras; x->name; x++)
 		fit->q.run.other += x->bytes;
 	rc = frag_question_run(&fit->q, &question, args, err);
 	if (rc || total == UINT64_MAX || !total || fit->q.printed.quiet || fit->q.printed.format)

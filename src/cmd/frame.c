@@ -1,4 +1,4 @@
-/* frame.c - what all commands do alike: options, files, answers, the steps of those that search. */
+/* frame.c - a command that reads traces, searches in their tapes, and prints an answer: its steps. */
 #include "cmd/frame.h"
 
 #include <limits.h>
@@ -7,175 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
+#include "base/platform.h"
 #include "iterations/iterations.h"
-
-static bool same_inode(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* Is a file created where the one name leads the one that the other leads to? */
-static bool same_place(const char *a, const char *b)
-{
-	const char *const names[] = { frag_file_name(a), frag_file_name(b) };
-	struct stat folder[2];
-
-	if (strcmp(names[0], names[1]) != 0)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		const char *path = i ? b : a;
-		char *parent = strndup(path, (size_t)(names[i] - path));
-		const bool there = parent && stat(*parent ? parent : ".", &folder[i]) == 0;
-
-		free(parent);
-		if (!there)
-			return strcmp(a, b) == 0;
-	}
-	return same_inode(&folder[0], &folder[1]);
-}
-
-/* Do the two paths lead to the same regular file, there or not yet? */
-static bool same_file(const char *a, const char *b)
-{
-	struct frag_output_path x, y;
-	bool same = false;
-
-	if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
-		return false;
-	/* what is wrong with a name, opening it says */
-	(void)frag_destination_find(&x, a);
-	(void)frag_destination_find(&y, b);
-	if (x.there && y.there)
-		same = S_ISREG(x.now.st_mode) && same_inode(&x.now, &y.now);
-	else if (!x.there && !y.there && x.name && y.name)
-		same = same_place(x.name, y.name);
-	free(x.name);
-	free(y.name);
-	return same;
-}
-
-/*
- * The inputs and outputs of a command. An input comes as one path or several, and messages call it
- * `what`; a path that is NULL is none.
- */
-#define FILES_MAX 20
-struct files {
-	struct {
-		const char *const *paths;
-		uint32_t count;
-		const char *what;
-	} inputs[FILES_MAX];
-	const char *outputs[FILES_MAX];
-	uint32_t input_count, output_count;
-	uint32_t standard;      /* outputs that have no path: they go to standard output */
-};
-
-static void add_input(struct files *f, const char *const *paths, uint32_t count, const char *what)
-{
-	FRAG_ASSERT(f->input_count < FILES_MAX);
-	if (!count || !*paths)
-		return;
-	f->inputs[f->input_count].paths = paths;
-	f->inputs[f->input_count].count = count;
-	f->inputs[f->input_count++].what = what;
-}
-
-static void add_output(struct files *f, const char *path)
-{
-	FRAG_ASSERT(f->output_count < FILES_MAX);
-	if (path)
-		f->outputs[f->output_count++] = path;
-}
-
-/* What the options name; own are their values. */
-static void files_of_options(struct files *f, const struct frag_cmd *cmd, const void *own)
-{
-	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
-		const char *const *path = (const char *const *)((const char *)own + o->at);
-
-		if (o->kind == FRAG_OPT_INPUT)
-			add_input(f, path, 1, o->what);
-		else if (o->kind == FRAG_OPT_OUTPUT)
-			add_output(f, *path);
-	}
-	/* the page of -o or --format, in the options of a run, which begin these */
-	if (cmd->needs & (FRAG_NEEDS_RUN | FRAG_NEEDS_ANSWER))
-		add_output(f, ((const struct frag_run_options *)own)->html);
-}
-
-/* No output may replace an input, which is still being read then. */
-static int check_replaced(const struct files *f, const char *path, struct frag_error *err)
-{
-	for (uint32_t i = 0; i < f->input_count; i++)
-		for (uint32_t k = 0; k < f->inputs[i].count; k++)
-			if (same_file(path, f->inputs[i].paths[k]))
-				return frag_fail(err, FRAG_EUSAGE,
-						 "%s: the output would replace %s", path,
-						 f->inputs[i].what);
-	return 0;
-}
-
-/*
- * Standard input and standard output are each used once; no output replaces an input, and none is
- * the same file as another one. Files are compared as files, not as names.
- */
-static int files_check(const struct files *f, const struct frag_cmd *cmd, struct frag_error *err)
-{
-	uint32_t input = 0, output = f->standard;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < f->input_count; i++)
-		for (uint32_t k = 0; k < f->inputs[i].count; k++)
-			input += strcmp(f->inputs[i].paths[k], "-") == 0;
-	if (input > 1)
-		return frag_usage(cmd, "standard input can be read only once", err);
-	for (uint32_t i = 0; i < f->output_count && !rc; i++) {
-		output += strcmp(f->outputs[i], "-") == 0;
-		rc = check_replaced(f, f->outputs[i], err);
-		for (uint32_t k = 0; k < i && !rc; k++)
-			if (same_file(f->outputs[i], f->outputs[k]))
-				rc = frag_fail(err, FRAG_EUSAGE, "%s: two outputs to one file",
-					       f->outputs[i]);
-	}
-	if (!rc && output > 1)
-		rc = frag_usage(cmd, "two outputs to standard output: only one can be -", err);
-	return rc;
-}
-
-static const struct frag_format *output_format(const struct frag_answer_output *p, const char *name)
-{
-	uint32_t i = 0;
-
-	while (p->formats[i] && strcmp(p->formats[i]->name, name) != 0)
-		i++;
-	return p->formats[i];
-}
-
-static int no_format(const struct frag_answer_output *p, const char *option, const char *value,
-		     struct frag_error *err)
-{
-	struct frag_name_list names = { .used = 0 };
-
-	for (uint32_t i = 0; p->formats[i]; i++)
-		frag_listed_add(&names, p->formats[i]->name);
-	frag_listed_add(&names, "html");
-	return frag_fail(err, FRAG_EUSAGE, "%s %.60s: use %s", option, value,
-			 frag_listed_text(&names, " or "));
-}
-
-static int find_format(struct frag_answer_output *p, const char *value, struct frag_error *err)
-{
-	p->format = output_format(p, value);
-	return p->format ? 0 : no_format(p, "--format", value, err);
-}
 
 int frag_question_set_format(void *at, const struct frag_opt *o, const char *value,
 			     struct frag_error *err)
@@ -184,7 +23,7 @@ int frag_question_set_format(void *at, const struct frag_opt *o, const char *val
 
 	(void)o;
 	if (strcmp(value, "html") != 0)
-		return find_format(&q->printed, value, err);
+		return frag_output_find_format(&q->printed, value, err);
 	q->run.html = "-";
 	return 0;
 }
@@ -209,82 +48,19 @@ uint32_t frag_question_top(const struct frag_question *q, uint32_t usual)
 	return q->printed.top == FRAG_TOP_FITTING ? usual : q->printed.top;
 }
 
-/* Adds an output of `what`, in a format outside the table. -FRAG_EUSAGE */
-static int printed_add(struct frag_answer_output *p, const char *option,
-		       const struct frag_format *format, const char *path, const void *what,
-		       struct frag_error *err)
-{
-	if (p->count == FRAG_PRINTED_MAX)
-		return frag_fail(err, FRAG_EUSAGE, "%s %.60s: at most %d files are possible",
-				 option, path, FRAG_PRINTED_MAX);
-	p->outputs[p->count].format = format;
-	p->outputs[p->count].what = what;
-	p->outputs[p->count++].path = path;
-	return 0;
-}
-
-/* Endings, and the formats that they name. */
-static const struct {
-	const char *ending, *format;
-} endings[] = {
-	{ ".txt", "text" }, { ".md", "markdown" }, { ".json", "json" }, { ".csv", "csv" },
-	{ ".html", "html" }, { ".xml", "junit" }, { NULL, "github" },
-};
-
-/*
- * Stores the format that the ending of a file's name is of, NULL for another ending. -FRAG_EUSAGE for
- * FORMAT:FILE, as this option was written before.
- */
-static int output_named(const char **format, const char *value, struct frag_error *err)
-{
-	const char *dot = strrchr(frag_file_name(value), '.'), *colon = strchr(value, ':');
-
-	*format = NULL;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		const char *name = endings[i].format;
-
-		if (colon && strlen(name) == (size_t)(colon - value)
-		    && strncmp(value, name, (size_t)(colon - value)) == 0)
-			return frag_fail(err, FRAG_EUSAGE, "--output %.100s: the ending of FILE names its"
-					 " form, --format that of standard output", value);
-		if (dot && endings[i].ending && strcmp(dot, endings[i].ending) == 0)
-			*format = name;
-	}
-	return 0;
-}
-
-int frag_run_set_output(void *at, const struct frag_opt *o, const char *value,
-			struct frag_error *err)
-{
-	struct frag_run_options *run = at;
-	const char *format, **path;
-	int rc = output_named(&format, value, err);
-
-	if (rc)
-		return rc;
-	path = format && strcmp(format, "json") == 0 ? &run->json : &run->html;
-	if (!format || (path == &run->html && (strcmp(format, "html") != 0 || o->min & FRAG_NO_PAGE)))
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: no such format; valid endings:"
-				 " .json%s", value, o->min & FRAG_NO_PAGE ? "" : ", .html");
-	if (*path && strcmp(*path, "-") != 0)
-		return frag_fail(err, FRAG_EUSAGE, "--output %.60s: %.60s has this form", value, *path);
-	*path = value;
-	return 0;
-}
-
 int frag_question_set_output(void *at, const struct frag_opt *o, const char *value,
 			     struct frag_error *err)
 {
 	struct frag_question *q = at;
 	const struct frag_format *format;
 	const char *name;
-	int rc = output_named(&name, value, err);
+	int rc = frag_output_named(&name, value, err);
 
 	(void)o;
 	if (rc)
 		return rc;
 	if (!name)
-		return printed_add(&q->printed, "--output", NULL, value, NULL, err);
+		return frag_output_add(&q->printed, "--output", NULL, value, NULL, err);
 	if (strcmp(name, "html") == 0) {
 		if (q->run.html && strcmp(q->run.html, "-") != 0)
 			return frag_fail(err, FRAG_EUSAGE, "--output %.60s: %.60s has this form", value,
@@ -292,29 +68,9 @@ int frag_question_set_output(void *at, const struct frag_opt *o, const char *val
 		q->run.html = value;
 		return 0;
 	}
-	format = output_format(&q->printed, name);
-	return format ? printed_add(&q->printed, "--output", format, value, NULL, err)
-		      : no_format(&q->printed, "--output", value, err);
-}
-
-/* Another kind of answer, with formats of the same names. -FRAG_EUSAGE: one is missing */
-static int switch_formats(struct frag_answer_output *p, const struct frag_format *const *formats,
-			  struct frag_error *err)
-{
-	int rc;
-
-	p->formats = formats;
-	rc = p->format ? find_format(p, p->format->name, err) : 0;
-	for (uint32_t i = 0; i < p->count && !rc; i++) {
-		const struct frag_format **format = &p->outputs[i].format;
-		const char *name = *format ? (*format)->name : "";
-
-		if (*format)
-			*format = output_format(p, name);
-		if (*name && !*format)
-			rc = no_format(p, "--output", name, err);
-	}
-	return rc;
+	format = frag_output_format(&q->printed, name);
+	return format ? frag_output_add(&q->printed, "--output", format, value, NULL, err)
+		      : frag_output_no_format(&q->printed, "--output", value, err);
 }
 
 int frag_question_set_json(void *at, const struct frag_opt *o, const char *value,
@@ -323,125 +79,18 @@ int frag_question_set_json(void *at, const struct frag_opt *o, const char *value
 	struct frag_answer_output *p = &((struct frag_question *)at)->printed;
 
 	(void)o;
-	return printed_add(p, "--json", output_format(p, "json"), value, NULL, err);
-}
-
-/* The answer's outputs, for files_check(). */
-static void printed_files(const struct frag_answer_output *p, struct files *files)
-{
-	files->standard += p->format != NULL;
-	for (uint32_t i = 0; i < p->count; i++) {
-		/* the page is added with the options */
-		if (!p->outputs[i].what)
-			add_output(files, p->outputs[i].path);
-		/* `--format csv -o -` names one output twice */
-		if (p->format && !p->outputs[i].format && strcmp(p->outputs[i].path, "-") == 0)
-			files->standard--;
-	}
-}
-
-static int no_ending(const char *path, struct frag_error *err)
-{
-	struct frag_name_list names = { .used = 0 };
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (endings[i].ending)
-			frag_listed_add(&names, endings[i].ending);
-	return frag_fail(err, FRAG_EUSAGE, "--output %.200s: no format has this ending (%s);"
-			 " --format selects one", path, frag_listed_text(&names, ", "));
-}
-
-/* Opens all, so that what cannot be written is known before the work. */
-static int printed_open(struct frag_answer_output *p, struct frag_error *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < p->count && !rc; i++) {
-		const char *path = p->outputs[i].path;
-
-		if (!p->outputs[i].format && !p->format && strchr(frag_file_name(path), '.'))
-			return no_ending(path, err);
-		if (!p->outputs[i].format)
-			p->outputs[i].format = p->format ? p->format : p->formats[0];
-		rc = frag_open_guarded(&p->outputs[i].file, path, err);
-	}
-	return rc;
-}
-
-static int print_into(struct frag_outfile *to, const struct frag_format *format, const void *what,
-		      const struct frag_text_style *paper, struct frag_error *err)
-{
-	FILE *f = frag_outfile_stream(to);
-	int rc;
-
-	if (!f)
-		return frag_outfile_status(to, err);
-	rc = frag_format_print(format, what, paper, f, err);
-	frag_outfile_stream_end(to, f);
-	return rc ? rc : frag_outfile_finish(to, err);
+	return frag_output_add(p, "--json", frag_output_format(p, "json"), value, NULL, err);
 }
 
 bool frag_question_has_document(const struct frag_question *q)
 {
 	const struct frag_answer_output *p = &q->printed;
-	const struct frag_format *json = output_format(p, "json");
+	const struct frag_format *json = frag_output_format(p, "json");
 	bool any = p->format == json;
 
 	for (uint32_t i = 0; i < p->count; i++)
 		any |= p->outputs[i].format == json;
 	return json && any;
-}
-
-/* For people, where nothing else was requested. */
-static int print_standard(const struct frag_answer_output *p, const void *what,
-			  struct frag_error *err)
-{
-	const struct frag_format *format = p->format ? p->format : p->formats[0];
-	const int columns = frag_terminal_columns(STDOUT_FILENO);
-	const struct frag_text_style paper = {
-		.colour = frag_terminal_colour(columns), .columns = columns, .top = p->top,
-	};
-	struct frag_outfile standard;
-	int rc;
-
-	for (uint32_t i = 0; i < p->count; i++)
-		if (strcmp(p->outputs[i].path, "-") == 0)
-			return 0;
-	if (format == p->formats[0] && p->quiet)
-		return 0;
-	rc = frag_outfile_open(&standard, "-", err);
-	if (rc)
-		return rc;
-	rc = print_into(&standard, format, what, &paper, err);
-	frag_outfile_abandon(&standard);
-	return rc;
-}
-
-/* Prints it in every form, then all files take their places. */
-static int printed_write(struct frag_answer_output *p, const void *what, struct frag_error *err)
-{
-	const struct frag_text_style plain = { .top = p->top };
-	struct frag_outfile *files[FRAG_PRINTED_MAX + 1];
-	uint32_t count = p->count;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < p->count && !rc; i++)
-		rc = print_into(&p->outputs[i].file, p->outputs[i].format,
-				p->outputs[i].what ? p->outputs[i].what : what, &plain, err);
-	rc = rc ? rc : print_standard(p, what, err);
-	for (uint32_t i = 0; i < p->count; i++)
-		files[i] = &p->outputs[i].file;
-	if (p->beside)
-		files[count++] = p->beside;
-	return rc ? rc : frag_outfile_commit_all(files, count, err);
-}
-
-/* Leaves no file behind that was not written. */
-static void printed_fini(struct frag_answer_output *p)
-{
-	for (uint32_t i = 0; i < p->count; i++)
-		frag_outfile_abandon(&p->outputs[i].file);
-	frag_register_partial_file(NULL);
 }
 
 /* Conditions ------------------------------------------------------------------ */
@@ -528,69 +177,15 @@ static void question_checked(struct frag_question *q)
 		frag_print_message("passed: %u runs%s", runs, line);
 }
 
-/* Commands -------------------------------------------------------------------- */
+/* The steps ------------------------------------------------------------------- */
 
-/*
- * The command and its words, before the options are read, which moves them. Files have no folders:
- * the line stands on pages that are sent to others. NULL: out of memory.
- */
-static char *command_line(const char *command, int argc, char *const *argv)
+void frag_question_fini(struct frag_question *q)
 {
-	size_t length = strlen("fragsim ") + strlen(command) + 1;
-	char *text, *p;
-
-	for (int i = 1; i < argc; i++)
-		length += 4 * strlen(argv[i]) + 3;
-	text = p = malloc(length);
-	if (!text)
-		return NULL;
-	p = stpcpy(stpcpy(p, "fragsim "), command);
-	for (int i = 1; i < argc; i++)
-		p = frag_put_shell_word(stpcpy(p, " "), *argv[i] == '-' || strchr(argv[i], ' ')
-					? argv[i] : frag_file_name(argv[i]));
-	return text;
-}
-
-/* Are there as many operands as the command needs? */
-static int check_operands(const struct frag_args *args, struct frag_error *err)
-{
-	const struct frag_cmd *cmd = args->cmd;
-	const char *operand = cmd->operand ? cmd->operand : "TRACE";
-	char text[80];
-
-	if (cmd->needs & FRAG_NEEDS_INS_OUT && args->count < 2)
-		return frag_usage(cmd, "IN... and OUT are required", err);
-	if (cmd->needs & FRAG_NEEDS_IN_OUT && args->count != 2)
-		return frag_usage(cmd, args->count < 2 ? "IN and OUT are required"
-						       : "too many files", err);
-	if (cmd->needs & (FRAG_NEEDS_TRACE | FRAG_NEEDS_TRACES) && !args->count) {
-		snprintf(text, sizeof(text), "missing argument: %s", operand);
-		return frag_usage(cmd, text, err);
-	}
-	if (cmd->needs & FRAG_NEEDS_TRACE && args->count > 1) {
-		snprintf(text, sizeof(text), "too many arguments: one %s", operand);
-		return frag_usage(cmd, text, err);
-	}
-	return 0;
-}
-
-int frag_check_files(const struct frag_args *args, const char *what, const char *output,
-		     struct frag_error *err)
-{
-	struct files files = { .input_count = 0 };
-
-	add_input(&files, (const char *const *)args->words, args->count, what);
-	files_of_options(&files, args->cmd, args->own);
-	add_output(&files, output);
-	return files_check(&files, args->cmd, err);
-}
-
-static void question_fini(struct frag_question *q)
-{
-	printed_fini(&q->printed);
+	frag_output_fini(&q->printed);
 	for (uint32_t i = 0; i < q->redraw.count; i++)
 		frag_page_section_fini(&q->redraw.sections[i]);
 	free(q->redraw.sections);
+	free(q->redraw.curve.text);
 	frag_outfile_abandon(&q->extra);
 	free(q->conditions.of);
 	frag_taped_close(q->taped, q->count);
@@ -598,83 +193,6 @@ static void question_fini(struct frag_question *q)
 	free(q->sources);
 	free(q->traces);
 	free(q->iterations);
-}
-
-static void run_options_init(struct frag_run_options *run)
-{
-	*run = (struct frag_run_options){
-		.total = UINT64_MAX,
-		.context = UINT64_MAX,
-		.other = UINT64_MAX,
-		.granularity = UINT64_MAX,
-		.stacks = -1,
-	};
-}
-
-static void run_options_fini(struct frag_run_options *run)
-{
-	for (uint32_t i = 0; i < run->choice_count; i++)
-		frag_choice_fini(&run->choices[i]);
-	free(run->choices);
-	free(run->conditions);
-	free(run->settings.at);
-	free(run->profile.figures.name);
-}
-
-/*
- * The options have their usual values before the first one is read. Where a command writes no
- * trace, its operands are inputs, and the options name the outputs.
- */
-static int frame_call(const struct frag_cmd *cmd, void *own, struct frag_args *args, int argc,
-		      char **argv, struct frag_error *err)
-{
-	struct frag_question *q = cmd->needs & FRAG_NEEDS_ANSWER ? own : NULL;
-	int rest = 0, rc;
-
-	if (cmd->needs & (FRAG_NEEDS_RUN | FRAG_NEEDS_ANSWER))
-		run_options_init(own);
-	if (q)
-		q->printed.formats = cmd->formats, q->printed.top = FRAG_TOP_FITTING;
-	if (cmd->init)
-		cmd->init(own);
-	rc = frag_options(cmd, argc, argv, own, args, &rest, err);
-	if (!rc && rest) {
-		args->words = argv + rest;
-		args->count = (uint32_t)(argc - rest);
-		rc = check_operands(args, err);
-		rc = rc ? rc : frag_refuse_options(args, cmd->refusals, err);
-		if (!rc && !q && cmd->needs & (FRAG_NEEDS_TRACE | FRAG_NEEDS_TRACES))
-			rc = frag_check_files(args, "the trace", NULL, err);
-		if (!rc)
-			rc = cmd->exec ? cmd->exec(own, args, err)
-				       : frag_question_run(own, cmd->question, args, err);
-	}
-	if (cmd->fini)
-		cmd->fini(own);
-	if (q)
-		question_fini(q);
-	if (cmd->needs & (FRAG_NEEDS_RUN | FRAG_NEEDS_ANSWER))
-		run_options_fini(own);
-	return rc;
-}
-
-int frag_command_run(const struct frag_cmd *cmd, int argc, char **argv, int *status,
-		     struct frag_error *err)
-{
-	struct frag_args args = { .cmd = cmd, .status = status };
-	char *line;
-	void *own;
-	int rc;
-
-	if (cmd->raw)
-		return cmd->raw(cmd, argc, argv, status, err);
-	args.line = line = command_line(cmd->name, argc, argv);
-	own = calloc(1, cmd->size + 1);
-	args.own = own;
-	rc = line && own ? frame_call(cmd, own, &args, argc, argv, err) : frag_fail_nomem(err);
-	free(own);
-	free(line);
-	return rc;
 }
 
 static void question_show(void *ctx, const char *what, uint32_t done, uint32_t count)
@@ -696,17 +214,17 @@ struct frag_job frag_question_job(struct frag_question *q, bool (*stop)(void *ct
 /* The set of all inputs and outputs, which exclude each other. */
 int frag_question_check_files(struct frag_question *q, struct frag_error *err)
 {
-	struct files files = { .input_count = 0 };
+	struct frag_command_files files = { .input_count = 0 };
 
-	add_input(&files, q->paths, q->count, q->ops->input ? q->ops->input : "the trace");
-	add_input(&files, &q->grid, 1, "the grid");
-	files_of_options(&files, q->cmd, q);
+	frag_files_add_input(&files, q->paths, q->count, q->ops->input ? q->ops->input : "the trace");
+	frag_files_add_input(&files, &q->grid, 1, "the grid");
+	frag_files_of_options(&files, q->cmd, q);
 	/* another file than the answer's is on standard output */
 	q->printed.quiet = q->run.quiet;
 	for (uint32_t i = 0; i < files.output_count; i++)
 		q->printed.quiet |= files.outputs[i] != q->run.html && strcmp(files.outputs[i], "-") == 0;
-	printed_files(&q->printed, &files);
-	return files_check(&files, q->cmd, err);
+	frag_output_files(&q->printed, &files);
+	return frag_files_check(&files, q->cmd, err);
 }
 
 /* Everything that can be wrong with the command line is found before a trace is read. */
@@ -721,7 +239,7 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	q->reading.growth = true;
 	rc = q->ops->check ? q->ops->check(q, err) : 0;
 	if (!rc && q->ops->formats)
-		rc = switch_formats(&q->printed, q->ops->formats, err);
+		rc = frag_output_switch_formats(&q->printed, q->ops->formats, err);
 	if (!rc && q->run.json)
 		rc = frag_question_set_json(q, NULL, q->run.json, err);
 	if (!rc && !q->out && q->rewrite.form)
@@ -731,8 +249,9 @@ static int question_check(struct frag_question *q, struct frag_error *err)
 	q->rewrite.quiet = q->run.quiet;
 	q->redraw.path = q->run.html;
 	q->redraw.text = q->printed.formats[0];
+	q->redraw.json = frag_output_format(&q->printed, "json");
 	if (q->run.html)
-		rc = printed_add(&q->printed, "--output", &frag_redraw_page, q->run.html, &q->redraw,
+		rc = frag_output_add(&q->printed, "--output", &frag_redraw_page, q->run.html, &q->redraw,
 				 err);
 	if (!rc && q->out)
 		rc = frag_rewrite_find_form(&q->rewrite, q->out, err);
@@ -816,7 +335,7 @@ int frag_question_answer(struct frag_question *q, const void *answer, struct fra
 	q->redraw.path_count = q->count;
 	for (uint32_t i = 0; drawn && i < q->count && !rc; i++)
 		rc = question_draw(q, i, err);
-	return rc ? rc : printed_write(&q->printed, answer, err);
+	return rc ? rc : frag_output_write(&q->printed, answer, err);
 }
 
 /* The results so far are printed where a signal, or the end of the time, ends the search. */
@@ -873,6 +392,7 @@ int frag_question_run(struct frag_question *q, const struct frag_question_ops *o
 {
 	int rc;
 
+	frag_memory_keep_freed();
 	q->ops = ops;
 	q->cmd = args->cmd;
 	q->redraw.command = args->line;
@@ -887,7 +407,7 @@ int frag_question_run(struct frag_question *q, const struct frag_question_ops *o
 	rc = rc || !ops->open ? rc : ops->open(q, err);
 	rc = rc ? rc : frag_open_guarded(&q->extra, q->extra_path, err);
 	q->printed.beside = q->extra_path ? &q->extra : NULL;
-	rc = rc ? rc : printed_open(&q->printed, err);
+	rc = rc ? rc : frag_output_open(&q->printed, err);
 	if (rc || !q->out)
 		return rc ? rc : question_read_and_search(q, NULL, err);
 	return frag_rewrite_into(&q->rewrite, q->paths[0], q->out, question_write_trace, q, err);

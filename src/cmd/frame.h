@@ -1,45 +1,16 @@
 /*
- * frame.h - the inputs and outputs of a command, and a command that reads traces, searches in their
- * tapes, and prints an answer: the steps that all of these take, in their order, and the options
- * that all of them have.
+ * frame.h - a command that reads traces, searches in their tapes, and prints an answer: the steps that
+ * all of these take, in their order, and the options that all of them have.
  */
 #pragma once
 
-#include "answers/table.h"
+#include "cmd/answer_output.h"
 #include "cmd/command.h"
 #include "cmd/run_options.h"
 #include "cmd/progress.h"
 #include "cmd/session.h"
 #include "cmd/transform_trace.h"
 #include "scope/claim.h"
-
-#define FRAG_PRINTED_MAX 12
-
-/*
- * The operands are inputs, which messages call `what`; outputs are what the options name, and
- * `output`, unless it is NULL. Standard input and standard output are each used once; no output
- * replaces an input, and none is the same file as another one. -FRAG_EUSAGE
- */
-int frag_check_files(const struct frag_args *args, const char *what, const char *output,
-		     struct frag_error *err);
-
-struct frag_answer_output {
-	const struct frag_format *const *formats;       /* that there are, ended by NULL; the
-							 * first is what people read */
-	const struct frag_format *format;       /* of standard output; NULL: not given */
-	struct {
-		const struct frag_format *format;       /* NULL: that of --format, until
-							 * they are opened */
-		const char *path;               /* "-": standard output */
-		const void *what;               /* of this one alone; NULL: as of all */
-		struct frag_outfile file;
-	} outputs[FRAG_PRINTED_MAX];
-	uint32_t count;
-	struct frag_outfile *beside;            /* optional: a file that the caller writes; it
-						 * is committed with the others */
-	bool quiet;                             /* no text output */
-	uint32_t top;                           /* as struct frag_text_style has it */
-};
 
 /* The conditions of --fail-if, on the values of one command. */
 struct frag_conditions {
@@ -120,6 +91,9 @@ int frag_question_check_files(struct frag_question *q, struct frag_error *err);
 /* The exec of such a command. */
 int frag_question_run(struct frag_question *q, const struct frag_question_ops *ops,
 		      const struct frag_args *args, struct frag_error *err);
+
+/* Releases what it has read and opened; zeroed is fine. */
+void frag_question_fini(struct frag_question *q);
 
 /* Reads a trace a second time, without its warnings. Close it also where this fails. */
 int frag_question_read_again(const struct frag_question *q, uint32_t i, frag_usual *usual,

@@ -1,19 +1,22 @@
 /* help.c - fragsim help: prints the manual of a command, or its options. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "answers/answers.h"
 #include "answers/diff_answer.h"
 #include "answers/explain_answer.h"
 #include "answers/fit_answer.h"
+#include "answers/known_lists.h"
 #include "answers/leaks_answer.h"
+#include "answers/message_answer.h"
 #include "answers/plan_answer.h"
 #include "answers/predict_answer.h"
+#include "answers/account_answer.h"
 #include "answers/ranks_answer.h"
+#include "answers/report.h"
 #include "base/bug.h"
+#include "base/platform.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "documents/documents.h"
@@ -21,12 +24,12 @@
 
 /* Every document that is declared: its type, and its format without "fragsim-". */
 #define DOCUMENTS(DOCUMENT)                                                                     \
-	DOCUMENT(baseline, "baseline") DOCUMENT(cards, "cards") DOCUMENT(change, "change")      \
+	DOCUMENT(accounts, "accounts") DOCUMENT(baseline, "baseline") DOCUMENT(cards, "cards") DOCUMENT(change, "change")      \
 	DOCUMENT(comparison, "comparison") DOCUMENT(explain, "explain") DOCUMENT(fit, "fit")    \
-	DOCUMENT(leaks, "leaks")                                                                \
-	DOCUMENT(message, "message") DOCUMENT(placement, "placement") DOCUMENT(plan, "plan")    \
+	DOCUMENT(info, "info") DOCUMENT(leaks, "leaks") DOCUMENT(message, "message")            \
+	DOCUMENT(placement, "placement") DOCUMENT(plan, "plan") DOCUMENT(policies, "policies")  \
 	DOCUMENT(predict, "predict") DOCUMENT(profile, "profile") DOCUMENT(ranks, "ranks")      \
-	DOCUMENT(result, "result") DOCUMENT(manifest, "sweep") DOCUMENT(run_line, "sweep-run")  \
+	DOCUMENT(result, "result") DOCUMENT(settings, "settings") DOCUMENT(manifest, "sweep") DOCUMENT(run_line, "sweep-run")  \
 	DOCUMENT(trace, "trace")
 #define TYPE(type, format) &frag_##type##_document,
 #define FORMAT(type, format) (format),
@@ -51,7 +54,7 @@ static const struct frag_opt opts[] = {
 static void print_commands(void)
 {
 	puts("usage: fragsim COMMAND [options] ...\n"
-	     "Simulates GPU memory allocators on recorded allocations and explains fragmentation.\n");
+	     "Simulates GPU allocators on recorded allocations and explains fragmentation.\n");
 	for (int group = 0; group < FRAG_GROUPS; group++) {
 		puts(frag_group_names[group]);
 		frag_commands_print((enum frag_cmd_group)group, stdout);
@@ -61,24 +64,25 @@ static void print_commands(void)
 
 static void exec_man(const char *option, const char *page)
 {
+	char *argv[] = { (char[]){ "man" }, (char *)(uintptr_t)option, (char *)(uintptr_t)page, NULL };
+
 	frag_release_signals();
-	execlp("man", "man", option, page, (char *)NULL);
+	frag_program_exec(argv);
+}
+
+static int find_page(void *page)
+{
+	if (frag_output_discard())
+		exec_man("-w", page);
+	return 127;
 }
 
 /* Does man find the page? */
-static bool has_page(const char *page)
+static bool has_page(char *page)
 {
-	int status, null;
-	pid_t child = fork();
+	int status;
 
-	if (child == 0) {
-		null = open("/dev/null", O_WRONLY);
-		if (null >= 0 && dup2(null, STDOUT_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0)
-			exec_man("-w", page);
-		_exit(127);
-	}
-	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
-	       && WEXITSTATUS(status) == 0;
+	return frag_child_run(find_page, page, &status) == 0 && status == 0;
 }
 
 /*

@@ -4,6 +4,10 @@
 #include "answers/answers.h"
 #include "answers/leaks_answer.h"
 #include "cmd/frame.h"
+#include "device/usable.h"
+#include "events/tape.h"
+#include "iterations/rounds.h"
+#include "search/fill.h"
 
 struct leaks {
 	struct frag_question q;
@@ -24,7 +28,7 @@ static const struct frag_opt opts[] = {
 	{ 0 },
 };
 
-/* Loops are in whole stacks; the policy does not matter. */
+/* Loops are in whole stacks. */
 static int leaks_check(struct frag_question *q, struct frag_error *err)
 {
 	(void)err;
@@ -32,6 +36,46 @@ static int leaks_check(struct frag_question *q, struct frag_error *err)
 	q->reading.growth = false;
 	q->reading.capacity = true;
 	return 0;
+}
+
+static bool leaks_grow(const struct leaks *l)
+{
+	for (uint32_t d = 0; d < l->q.taped->devices.count; d++)
+		if (l->found.devices[d].full_in != UINT64_MAX)
+			return true;
+	return false;
+}
+
+/* Iterations that repeat are simulated until a request fails; of others the division stays. */
+static int leaks_fill(struct leaks *l, struct frag_error *err)
+{
+	struct frag_fill fill = {
+		.tape = l->q.taped->tape, .choice = &l->q.taped->choices[0],
+		.start = l->found.iterations.start, .count = l->found.iterations.count,
+		.devices = l->q.taped->devices.figures, .job = frag_question_job(&l->q, frag_interrupted),
+	};
+	uint64_t *turns;
+	int rc;
+
+	if (!leaks_grow(l))
+		return 0;
+	fill.turn = turns = frag_rounds_turns(&l->found.iterations, fill.tape);
+	rc = turns ? frag_fill_run(&fill, err) : frag_fail_nomem(err);
+
+	for (uint32_t d = 0; d < l->q.taped->devices.count && fill.of && !rc; d++) {
+		struct frag_leaking *k = &l->found.devices[d];
+		const struct frag_fill_device *of = &fill.of[d];
+
+		if (k->full_in == UINT64_MAX || of->bound == FRAG_FILL_UNKNOWN)
+			continue;
+		k->simulated = true;
+		k->at_least = of->bound == FRAG_FILL_AT_LEAST;
+		k->fails_in = of->iteration;
+		k->full_in = of->iteration > fill.count ? of->iteration - fill.count : 0;
+	}
+	free(turns);
+	free(fill.of);
+	return rc;
 }
 
 /* What each device has for blocks. */
@@ -46,11 +90,11 @@ static int leaks_search(struct frag_question *q, struct frag_error *err)
 	for (uint32_t d = 0; d < q->taped->devices.count; d++) {
 		const struct frag_device_figures *f = &q->taped->devices.figures[d];
 
-		if (f->total > f->context + f->other)
-			rooms[d] = f->total - f->context - f->other;
+		rooms[d] = frag_usable(f->total, f->context, f->other);
 	}
 	rc = frag_leaks_find(&l->found, q->taped->tape, l->mark, UINT64_MAX, rooms, err);
 	free(rooms);
+	rc = rc ? rc : leaks_fill(l, err);
 	return rc ? rc : frag_leaks_store(&l->found, q->taped->trace, err);
 }
 
@@ -87,8 +131,19 @@ static int leaks_print(struct frag_question *q, struct frag_error *err)
 	return frag_question_answer(q, &answer, err);
 }
 
+/* The recorded policy, and where the iterations begin. */
+static int leaks_draw(void *ctx, struct frag_redrawn *x, struct frag_error *err)
+{
+	struct leaks *l = ctx;
+
+	x->leaks = l->found.iterations.count ? &l->found : NULL;
+	return frag_redrawn_run(x, &x->taped->choices[0], x->taped->devices.figures, err);
+}
+
 static const struct frag_question_ops question = {
 	.whole = true,
+	.draw = leaks_draw,
+	.usual = frag_usual_recorded,
 	.check = leaks_check,
 	.search = leaks_search,
 	.print = leaks_print,

@@ -1,11 +1,9 @@
 /* list_cards.c - fragsim list cards: the GPUs that --device knows. */
 #include <stdlib.h>
 
+#include "answers/known_lists.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
-#include "device/known_cards.h"
-#include "documents/documents.h"
-#include "answers/report.h"
 
 struct cards {
 	const char *json;
@@ -47,7 +45,8 @@ static int cards_exec(void *own, struct frag_args *args, struct frag_error *err)
 		return frag_fail_nomem(err);
 	rc = cards_find(args->words, found, err);
 	if (!rc && cards->json)
-		rc = frag_write_file(cards->json, false, frag_cards_write, found, err);
+		rc = frag_write_file(cards->json, false, frag_cards_write,
+				     &(struct frag_card_list){ found, args->count > 0 }, err);
 	else if (!rc)
 		frag_report_cards(found, args->count > 0, stdout);
 	free(found);

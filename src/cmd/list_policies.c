@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/known_lists.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
-#include "answers/report.h"
-#include "documents/documents.h"
 #include "policy/policies.h"
 
 struct policies {

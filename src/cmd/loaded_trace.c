@@ -209,15 +209,14 @@ int frag_taped_read(struct frag_loaded_trace *traces, const char *const *paths, 
 		    const struct frag_run_options *o, frag_usual *usual,
 		    struct frag_taped_reading *reading, struct frag_error *err)
 {
-	const struct frag_tape_options tape = {
-		.stop = frag_interrupted, .progress = frag_taped_show, .ctx = reading,
-	};
+	const struct frag_read_job job = { frag_interrupted, frag_taped_show, reading };
 	int rc = 0;
 
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		frag_progress_begin(&reading->progress, !reading->quiet);
+		if (!reading->part)
+			frag_progress_begin(&reading->progress, !reading->quiet);
 		rc = frag_taped_open(&traces[i], paths[i], o, usual, reading, err);
-		rc = rc ? rc : frag_tape_new(&traces[i].tape, traces[i].trace, &tape, err);
+		rc = rc ? rc : frag_tape_new(&traces[i].tape, traces[i].trace, &job, err);
 		if (!rc && reading->growth)
 			rc = frag_growth_find(traces[i].trace, traces[i].tape, err);
 		frag_progress_end(&reading->progress);

@@ -38,6 +38,7 @@ struct frag_taped_reading {
 	struct frag_progress progress;
 	const struct frag_log *log;     /* of the warnings; NULL: standard error */
 	bool quiet, records, host;
+	bool part;              /* one of several side by side: it shows no progress */
 	bool growth;            /* whether memory grows is found: with FRAG_STACKS_ALL or _PYTHON */
 	bool capacity;          /* the devices' capacities count: a note names their source */
 	enum frag_stacks stacks;

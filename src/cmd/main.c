@@ -6,18 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __APPLE__
-#include <mach-o/dyld.h>
-#endif
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/parse.h"
+#include "base/platform.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "device/cuda.h"
@@ -49,17 +44,6 @@ static void hold_standard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
-/*
- * glibc moves this bound upwards whenever large memory is freed: then the arrays of one
- * simulation after the other are cut from a heap that only grows.
- */
-static void return_large_memory(void)
-{
-#ifdef __GLIBC__
-	mallopt(M_MMAP_THRESHOLD, FRAG_LARGE);
-#endif
 }
 
 int frag_flush_stdout(struct frag_error *err)
@@ -106,18 +90,6 @@ void frag_warn(void *quiet, const char *message)
 		frag_print_message("warning: %s", message);
 }
 
-bool frag_program_path(char path[PATH_MAX])
-{
-#ifdef __APPLE__
-	char own[PATH_MAX];
-	uint32_t room = sizeof(own);
-
-	return _NSGetExecutablePath(own, &room) == 0 && realpath(own, path);
-#else
-	return realpath("/proc/self/exe", path);
-#endif
-}
-
 /* Looks in the environment, next to the program, and where `make install` puts the file. */
 int frag_find_support_file(const struct frag_support_file *what, char path[PATH_MAX],
 			   struct frag_error *err)
@@ -131,7 +103,7 @@ int frag_find_support_file(const struct frag_support_file *what, char path[PATH_
 				 strerror(errno));
 	if (given && *given)
 		return 0;
-	if (!frag_program_path(here))
+	if (!frag_executable_path(here))
 		return frag_fail(err, FRAG_EUSAGE, "%s: not found, as /proc does not name this program;"
 				 " %s may name the file", what->file, what->variable);
 	strrchr(here, '/')[1] = '\0';
@@ -301,9 +273,10 @@ int main(int argc, char **argv)
 	int rc;
 
 	hold_standard_streams();
-	return_large_memory();
+	frag_memory_return_freed(FRAG_LARGE);
 	frag_catch_signals();
-	rc = dispatch(argc, argv, &status, &err);
+	rc = frag_progress_open(&err);
+	rc = rc ? rc : dispatch(argc, argv, &status, &err);
 	rc = rc ? rc : frag_flush_stdout(&err);
 	if (rc && rc != -FRAG_EPIPE && rc != -FRAG_EINTERRUPTED)
 		frag_print_message("%s", err.message);

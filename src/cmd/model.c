@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "base/platform.h"
 
 const char *const frag_model_optimizers[] = { "adamw", "adam", "sgd", "momentum", NULL };
 const char *const frag_model_dtypes[] = { "bf16", "fp16", "fp32", "amp", NULL };
@@ -73,62 +73,81 @@ int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 {
 	struct model_words words;
 	char path[PATH_MAX], here[PATH_MAX];
-	int rc = frag_find_support_file(&script, path, err);
+	int rc = frag_has_programs ? frag_find_support_file(&script, path, err)
+				   : frag_fail(err, FRAG_EUSAGE, "--model: %s", FRAG_NO_PROGRAMS);
 
 	if (rc)
 		return rc;
 	model_command(&words, m, path, output);
 	/* this program writes the trace */
-	if (frag_program_path(here))
+	if (frag_executable_path(here))
 		setenv("FRAGSIM", here, 1);
-	execvp(words.argv[0], words.argv);
+	frag_program_exec(words.argv);
 	*status = FRAG_STATUS_NOT_FOUND;
 	frag_print_message("%s: %s; --model requires a Python with PyTorch and transformers;"
 			   " FRAGSIM_TORCH_PYTHON may name one", words.argv[0], strerror(errno));
 	return 0;
 }
 
+struct recording {
+	struct frag_model model;
+	const char *path;
+};
+
+static int model_run(void *ctx)
+{
+	const struct recording *r = ctx;
+	struct frag_error err = { .code = 0 };
+	int status = 0;
+	const int rc = frag_model_exec(&r->model, r->path, &status, &err);
+
+	if (rc)
+		frag_print_message("%s", err.message);
+	return rc ? frag_error_status(rc) : status;
+}
+
 int frag_model_record(const struct frag_model *model, uint64_t batch, char path[FRAG_MODEL_PATH],
 		      int *status, struct frag_error *err)
 {
-	struct frag_model at = *model;
-	FILE *file = tmpfile();
-	const int fd = file ? dup(fileno(file)) : -1;
-	int ended = 0, rc = 0;
-	pid_t child;
+	struct recording r = { .model = *model, .path = path };
+	const int fd = frag_nameless_file();
+	int ended, number;
 
-	if (file)
-		fclose(file);
+	r.model.batch = batch;
+	if (!frag_has_programs)
+		return frag_fail(err, FRAG_EUSAGE, "--model: %s", FRAG_NO_PROGRAMS);
 	if (fd < 0)
 		return frag_fail(err, FRAG_EOUTPUT, "a temporary file: %s", strerror(errno));
 	snprintf(path, FRAG_MODEL_PATH, "/dev/fd/%d", fd);
-	child = fork();
-	if (child == 0) {
-		at.batch = batch;
-		rc = frag_model_exec(&at, path, &ended, err);
-		if (rc)
-			frag_print_message("%s", err->message);
-		_exit(rc ? frag_error_status(rc) : ended);
-	}
-	while (child > 0 && waitpid(child, &ended, 0) < 0 && errno == EINTR)
-		continue;
-	if (child < 0)
-		return frag_fail(err, FRAG_ENOMEM, "fork: %s", strerror(errno));
-	if (WIFEXITED(ended) && WEXITSTATUS(ended) != MODEL_INTERRUPTED) {
-		*status = WEXITSTATUS(ended);
-		return 0;
-	}
-	return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	number = frag_child_run(model_run, &r, &ended);
+	if (number)
+		return frag_fail(err, FRAG_ENOMEM, "fork: %s", strerror(number));
+	if (ended < 0 || ended == MODEL_INTERRUPTED)
+		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	*status = ended;
+	return 0;
 }
 
-/* A row each, with the source of the bytes; bytes 0: unknown, and not counted. */
-const struct frag_extra_memory frag_extra_memory[] = {
+/* A row each, with the source of the bytes. */
+static const struct frag_extra_memory extra_memory[FRAG_EXTRA_MEMORY] = {
 	/* two of 32 MiB, where the trace has two of 8 MiB and more */
-	{ "larger workspaces of cuBLAS on Hopper", 2 * UINT64_C(24) << 20, false,
+	{ "larger workspaces of cuBLAS on Hopper", 2 * UINT64_C(24) << 20, true, false,
 	  "https://docs.nvidia.com/cuda/cublas/index.html#cublassetworkspace" },
-	{ "workspaces of cuDNN, where the model has convolutions", 0, false,
+	{ "workspaces of cuDNN, where the model has convolutions", 0, false, false,
 	  "https://docs.pytorch.org/docs/2.15/cuda_environment_variables.html" },
-	{ "buffers of NCCL", 0, true,
+	{ "buffers of NCCL", 0, false, true,
 	  "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-buffsize" },
-	{ NULL, 0, false, NULL },
+	{ "if the loop keeps the outputs", 0, false, false,
+	  "https://docs.pytorch.org/docs/2.15/notes/faq.html" },
+	{ NULL, 0, false, false, NULL },
 };
+
+void frag_model_extras(struct frag_extra_memory out[FRAG_EXTRA_MEMORY], uint64_t kept_outputs)
+{
+	const uint32_t outputs = FRAG_EXTRA_MEMORY - 2;
+
+	memcpy(out, extra_memory, sizeof(extra_memory));
+	out[outputs].bytes = kept_outputs;
+	if (!kept_outputs)
+		out[outputs].name = NULL;
+}

@@ -64,5 +64,6 @@ int frag_model_exec(const struct frag_model *m, const char *output, int *status,
 int frag_model_record(const struct frag_model *model, uint64_t batch, char path[FRAG_MODEL_PATH],
 		      int *status, struct frag_error *err);
 
-/* Memory that a recording of a model lacks, ended by a row without a name; see documents.h. */
-extern const struct frag_extra_memory frag_extra_memory[];
+/* Memory that a recording of a model lacks, ended by a row without a name. kept_outputs: of the trace. */
+#define FRAG_EXTRA_MEMORY 5
+void frag_model_extras(struct frag_extra_memory out[FRAG_EXTRA_MEMORY], uint64_t kept_outputs);

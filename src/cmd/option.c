@@ -48,8 +48,6 @@ static void print_help(const struct frag_cmd *cmd)
 	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
 		char left[64];
 
-		if (*o->help == '=')
-			continue;
 		snprintf(left, sizeof(left), "%s%s%s", o->name, o->arg ? " " : "",
 			 o->arg ? o->arg : "");
 		if (o->short_name)
@@ -74,7 +72,7 @@ static uint32_t begin_alike(const struct frag_cmd *cmd, const char *word, size_t
 
 	names[0] = '\0';
 	for (const struct frag_opt *o = cmd->opts; o->name; o++) {
-		if (*o->help == '=' || strncmp(o->name, word, length) != 0)
+		if (strncmp(o->name, word, length) != 0)
 			continue;
 		count++;
 		used += (size_t)snprintf(names + used, room - used, " --%s", o->name);
@@ -92,8 +90,7 @@ static int unknown_option(const struct frag_cmd *cmd, const char *word, size_t l
 	char hint[FRAG_HINT_ROOM];
 
 	for (const struct frag_opt *o = cmd->opts; o->name; o++)
-		if (*o->help != '=')
-			frag_near_offer(&near, o->name);
+		frag_near_offer(&near, o->name);
 	frag_near_offer(&near, "help");
 	return frag_fail(err, FRAG_EUSAGE,
 			 "unknown option %.60s;%s fragsim %s -h lists the options",
@@ -105,6 +102,7 @@ static const struct frag_misplaced_option old_options[] = {
 	{ "html", "use -o FILE.html, or --format html" },
 	{ "message", "explain knows a text by its content" },
 	{ "grid", "use --settings" },
+	{ "static-room", "use --headroom" },
 };
 
 /* What getopt found wrong, in one line. */
@@ -196,14 +194,13 @@ static int note_given(struct frag_args *args, const struct frag_opt *o, struct f
 	return 0;
 }
 
-/* Was the option given? An old name counts as the new one. */
+/* Was the option given? */
 static bool given(const struct frag_args *args, const char *name)
 {
 	for (uint32_t i = 0; i < args->given_count; i++) {
 		const struct frag_opt *o = args->given[i];
-		const char *is = *o->help == '=' ? o->help + strlen("=--") : o->name;
 
-		if (strcmp(name, o->kind == FRAG_OPT_TOTAL ? "device" : is) == 0)
+		if (strcmp(name, o->kind == FRAG_OPT_TOTAL ? "device" : o->name) == 0)
 			return true;
 	}
 	return false;
@@ -300,8 +297,6 @@ static int take_option(const struct frag_cmd *cmd, const struct frag_opt *o, int
 	if (o->arg && strcmp(o->arg, "FILE") == 0 && !*optarg)
 		return frag_fail(err, FRAG_EUSAGE, "option --%s requires the name of a file" TRY,
 				 o->name, cmd->name);
-	if (*o->help == '=')
-		frag_option_note("--%s is an old name: use %s", o->name, o->help + 1);
 	rc = note_given(args, o, err);
 	rc = rc ? rc : frag_option_set(own, o, o->arg ? optarg : NULL, err);
 	for (const char *next = o->arg ? strchr(o->arg, ' ') : NULL; next && !rc;

@@ -141,7 +141,7 @@ static int add_recording(struct predict *p, const char *operand, struct frag_err
 		return frag_fail(err, FRAG_EUSAGE, "%.300s: two recordings at %" PRIu32
 				 "; each needs another number", operand, number);
 	if (p->count == FRAG_RECORDINGS_MAX)
-		return frag_usage(p->q.cmd, "two or three recordings are possible", err);
+		return frag_usage(p->q.cmd, "from two to eight recordings are possible", err);
 	p->numbers[p->count] = number;
 	p->paths[p->count] = strndup(operand, (size_t)(equals - operand));
 	return p->paths[p->count++] ? 0 : frag_fail_nomem(err);
@@ -174,7 +174,7 @@ static int predict_check(struct frag_question *q, struct frag_error *err)
 	int rc;
 
 	if (!is_of_changes(p) && p->count < 2)
-		return frag_usage(q->cmd, "two or three recordings are required, TRACE=N each; or one"
+		return frag_usage(q->cmd, "from two to eight recordings are required, TRACE=N each; or one"
 				  " TRACE and a change, such as --scale-batch 1/2", err);
 	rc = check_conditions(p, err);
 	rc = rc ? rc : frag_change_list_check(&p->changes, err);
@@ -286,7 +286,7 @@ static int numbers_read(struct frag_question *q, struct frag_sink *sink,
 	struct frag_record_buffer records[FRAG_RECORDINGS_MAX] = { { .first = NULL } };
 	struct frag_recordings_options o = {
 		.traces = traces, .numbers = p->numbers, .count = p->count, .tapes = tapes,
-		.stop = frag_interrupted, .progress = show_reading, .ctx = p,
+		.read = { frag_interrupted, show_reading, p },
 		.records = sink ? records : NULL,
 	};
 	bool whole;
@@ -480,6 +480,8 @@ static int predict_search(struct frag_question *q, struct frag_error *err)
 		.at = p->at,
 		.at_count = p->at_count,
 		.unknown = p->classes.unknown,
+		.scaled = frag_change_list_has(&p->changes, FRAG_CHANGE_SCALE) && p->classes.count,
+		.dropped = frag_change_list_has(&p->changes, FRAG_CHANGE_DROP),
 		.largest = p->largest,
 		.total = p->q.run.total == UINT64_MAX ? 0 : p->q.run.total,
 		.up_to = (uint32_t)p->up_to,
@@ -571,6 +573,87 @@ static int predict_draw(struct predict *p, struct frag_error *err)
 	return rc;
 }
 
+#define CURVE_POINTS 24         /* between the first and the last number, in addition to those of recordings and of --at */
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The recording at a number; FRAG_RECORDINGS_MAX: there is none. */
+static uint32_t recording_at(const struct predict *p, uint32_t number)
+{
+	uint32_t i = 0;
+
+	while (i < p->recordings.count && p->recordings.of[i].number != number)
+		i++;
+	return i < p->recordings.count ? i : FRAG_RECORDINGS_MAX;
+}
+
+/* One number: what is predicted there, and what its recording has, if there is one. */
+static int put_point(struct predict *p, uint32_t number, bool *any, struct frag_error *err)
+{
+	FILE *f = p->q.redraw.curve.f;
+	const uint32_t recording = recording_at(p, number);
+	uint64_t peak, recorded = UINT64_MAX, margin = 0;
+	bool asked = false;
+	int rc = frag_predicted_peak(&p->found, number, NULL, &peak, err);
+
+	if (!rc && recording != FRAG_RECORDINGS_MAX)
+		rc = frag_predicted_peak(&p->found, number, p->taped[recording].tape, &recorded, err);
+	for (uint32_t i = 0; i < p->at_count; i++)
+		if (p->at[i] == number) {
+			asked = true;
+			margin = p->found.margins[i];
+		}
+	if (rc || peak == UINT64_MAX)
+		return rc;
+	fprintf(f, "%s{\"at\":%" PRIu32 ",\"requested\":%" PRIu64 ",\"asked\":%s,\"margin\":%" PRIu64 ",\"recorded\":",
+		*any ? "," : "", number, peak, asked ? "true" : "false", margin);
+	*any = true;
+	if (recorded == UINT64_MAX)
+		fputs("null}", f);
+	else
+		fprintf(f, "%" PRIu64 "}", recorded);
+	return 0;
+}
+
+/* Peaks over the numbers, for the page: of recordings, of --at, and more between them. */
+static int predict_draw_curve(struct predict *p, struct frag_error *err)
+{
+	const struct frag_numbers *n = &p->recordings.numbers;
+	uint32_t count = 0, first = n->at[0], last = n->at[n->count - 1];
+	uint32_t *all = malloc(((size_t)p->at_count + FRAG_RECORDINGS_MAX + CURVE_POINTS + 1) * sizeof(*all));
+	bool any = false;
+	int rc = 0;
+
+	if (!all || !frag_memory_open(&p->q.redraw.curve)) {
+		free(all);
+		return frag_fail_nomem(err);
+	}
+	for (uint32_t i = 0; i < p->at_count; i++) {
+		all[count++] = p->at[i];
+		first = p->at[i] < first ? p->at[i] : first;
+		last = p->at[i] > last ? p->at[i] : last;
+	}
+	for (uint32_t i = 0; i < n->count; i++)
+		all[count++] = n->at[i];
+	for (uint32_t i = 0; i <= CURVE_POINTS; i++)
+		all[count++] = first + (uint32_t)((uint64_t)(last - first) * i / CURVE_POINTS);
+	FRAG_SORT(all, count, by_number);
+	fputc('[', p->q.redraw.curve.f);
+	for (uint32_t i = 0; i < count && !rc; i++)
+		if (!i || all[i] != all[i - 1])
+			rc = put_point(p, all[i], &any, err);
+	fputc(']', p->q.redraw.curve.f);
+	if (!frag_memory_close(&p->q.redraw.curve) && !rc)
+		rc = frag_fail_nomem(err);
+	free(all);
+	return rc == -FRAG_EINTERRUPTED ? 0 : rc;
+}
+
 static int predict_print(struct frag_question *q, struct frag_error *err)
 {
 	struct predict *p = (struct predict *)q;
@@ -581,8 +664,8 @@ static int predict_print(struct frag_question *q, struct frag_error *err)
 		.change_count = p->changes.count,
 		.time_up = q->time_up, .interrupted = q->interrupted,
 	};
-	const bool drawn = is_of_changes(p) && q->redraw.path && (!q->interrupted || q->time_up);
-	const int rc = drawn ? predict_draw(p, err) : 0;
+	const bool drawn = q->redraw.path && (!q->interrupted || q->time_up);
+	const int rc = !drawn ? 0 : is_of_changes(p) ? predict_draw(p, err) : predict_draw_curve(p, err);
 
 	for (uint32_t i = 0; i < p->count; i++)
 		traces[i] = frag_trace_info(p->taped[i].trace);
@@ -640,7 +723,7 @@ static void predict_fini(void *own)
 const struct frag_cmd frag_cmd_predict = {
 	.name = "predict",
 	.group = FRAG_GROUP_SIZE,
-	.args = "[options] TRACE=N TRACE=N [TRACE=N] | TRACE CHANGE...",
+	.args = "[options] TRACE=N TRACE=N... | TRACE CHANGE...",
 	.summary = "predict memory at another batch size, or after a change",
 	.opts = opts,
 	.refusals = refusals,

@@ -1,10 +1,11 @@
 /* progress.c - how far a long command is, and what ends it early: its time, a signal, or a crash. */
 #include "cmd/progress.h"
 
-#include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +13,10 @@
 #include <unistd.h>
 
 #include "base/format.h"
+#include "base/parse.h"
+#include "base/platform.h"
 #include "fragsim/policy.h"
-#include "policy/policies.h"
+#include "policy/plugin_watch.h"
 
 /* Signals, and files that may not stay half written --------------------------- */
 
@@ -67,29 +70,12 @@ int frag_or_interrupted(int rc, struct frag_error *err)
 
 /* Crashes of plug-ins: which one it was ----------------------------------------- */
 
-/* Where the handler runs when a plug-in has used up the stack. */
-#define STACK ((size_t)64 << 10)
 #define CHOICE_TEXT sizeof(((struct frag_choice *)0)->text)
-
-static const struct {
-	int number;
-	const char *name;
-} crashes[] = {
-	{ SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" }, { SIGILL, "SIGILL" },
-	{ SIGSEGV, "SIGSEGV" },
-};
-#define CRASH_COUNT (sizeof(crashes) / sizeof(crashes[0]))
-
-static struct sigaction before[CRASH_COUNT];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t stack_key;
 
 /* Of this thread. */
 static _Thread_local struct {
 	const char *name;       /* the plug-in that runs; NULL: none */
 	const uint64_t *step;   /* NULL: before the first */
-	void *stack;            /* for the handler; NULL: none, or owned by a sanitizer */
-	bool ready;
 } running;
 
 static char *crash_put_text(char *p, const char *text)
@@ -109,74 +95,26 @@ static void say_crash(const char *signal)
 
 	p = frag_put_printable(p, running.name, strnlen(running.name, CHOICE_TEXT));
 	if (running.step)
-		p = frag_put_u64(crash_put_text(p, ": step "), *running.step);
+		p = frag_put_u64(crash_put_text(p, ": event "), *running.step);
 	else
-		p = crash_put_text(p, ": before the first step");
+		p = crash_put_text(p, ": before the first event");
 	p = crash_put_text(crash_put_text(crash_put_text(p, ": crashed with "), signal), "\n");
 	written = write(STDERR_FILENO, line, (size_t)(p - line));
 	(void)written;
 }
 
-/*
- * Restores the previous handler, for example a sanitizer's, and repeats the signal: a fault
- * repeats when its instruction runs again; the handler raises any other signal.
- */
-static void on_crash(int number, siginfo_t *info, void *context)
+static void on_crash(const char *signal)
 {
-	size_t i = 0;
-
-	(void)context;
-	while (crashes[i].number != number)
-		i++;
-	if (running.name) {
-		say_crash(crashes[i].name);
-		running.name = NULL;
-		remove_partial_files();
-	}
-	sigaction(number, &before[i], NULL);
-	if (info->si_code <= 0)
-		raise(number);
-}
-
-static void free_stack(void *stack)
-{
-	const stack_t none = { .ss_flags = SS_DISABLE };
-
-	sigaltstack(&none, NULL);
-	free(stack);
-}
-
-static void catch_crashes(void)
-{
-	struct sigaction act = { .sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-
-	pthread_key_create(&stack_key, free_stack);
-	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < CRASH_COUNT; i++)
-		sigaction(crashes[i].number, &act, &before[i]);
-}
-
-/* Once a thread; a sanitizer has given it such a stack already. */
-static void give_stack(void)
-{
-	stack_t stack;
-
-	if (sigaltstack(NULL, &stack) || !(stack.ss_flags & SS_DISABLE))
+	if (!running.name)
 		return;
-	running.stack = malloc(STACK);
-	if (!running.stack)
-		return;
-	stack = (stack_t){ .ss_sp = running.stack, .ss_size = STACK };
-	sigaltstack(&stack, NULL);
-	pthread_setspecific(stack_key, running.stack);
+	say_crash(signal);
+	running.name = NULL;
+	remove_partial_files();
 }
 
 static void crash_begin(const char *name, const uint64_t *step)
 {
-	pthread_once(&once, catch_crashes);
-	if (!running.ready)
-		give_stack();
-	running.ready = true;
+	frag_crashes_catch(on_crash);
 	running.step = step;
 	running.name = name;
 }
@@ -188,29 +126,16 @@ static void crash_end(void)
 
 static const struct frag_plugin_watch watch = { .begin = crash_begin, .end = crash_end };
 
-static struct sigaction write_errors[2];        /* of SIGPIPE and SIGXFSZ, as inherited */
-
 void frag_catch_signals(void)
 {
-	static const int numbers[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
-	struct sigaction act = { .sa_handler = on_signal }, old;
-
-	sigemptyset(&act.sa_mask);
-	/* what the caller ignores (nohup; a shell for work in the background) stays ignored */
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &act, NULL);
-	act.sa_handler = SIG_IGN;
-	/* both show as errors of the write */
-	sigaction(SIGPIPE, &act, &write_errors[0]);
-	sigaction(SIGXFSZ, &act, &write_errors[1]);
+	frag_signals_catch(on_signal);
+	frag_write_signals_ignore();
 	frag_plugin_watch = &watch;
 }
 
 void frag_release_signals(void)
 {
-	sigaction(SIGPIPE, &write_errors[0], NULL);
-	sigaction(SIGXFSZ, &write_errors[1], NULL);
+	frag_write_signals_restore();
 }
 
 int frag_open_guarded(struct frag_outfile *f, const char *path, struct frag_error *err)
@@ -240,6 +165,7 @@ int frag_write_file(const char *path, bool only_new,
 
 #define PATIENCE 1.0    /* seconds before it is shown */
 #define INTERVAL 0.2
+#define TELL_INTERVAL 0.1       /* of the lines for another program */
 #define CELLS 30
 #define CELLS_MIN 6
 #define ECHO_ROOM 2     /* columns that the terminal's own ^C takes */
@@ -248,11 +174,9 @@ int frag_write_file(const char *path, bool only_new,
 
 int frag_terminal_columns(int fd)
 {
-	struct winsize size;
+	const int width = frag_terminal_width(fd);
 
-	if (!isatty(fd))
-		return 0;
-	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL;
+	return width < 0 ? USUAL : width;
 }
 
 /* Of the process, as the environment is that it goes before. */
@@ -281,6 +205,51 @@ static double seconds_now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+#define TELLING "FRAGSIM_PROGRESS_FD"
+
+/* Of the process: where another program, such as the Python module, reads each step; -1: nowhere. */
+static int told_fd = -1;
+
+int frag_progress_open(struct frag_error *err)
+{
+	const char *text = getenv(TELLING);
+	uint64_t number;
+	int mode;
+
+	if (!text || !*text)
+		return 0;
+	if (!frag_parse_count(text, strlen(text), &number) || number <= STDERR_FILENO || number > INT_MAX)
+		return frag_fail(err, FRAG_EUSAGE, TELLING "=%.60s: the number of a descriptor from 3 on"
+				 " is required", text);
+	mode = fcntl((int)number, F_GETFL);
+	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY)
+		return frag_fail(err, FRAG_EUSAGE, TELLING "=%.60s: %s", text,
+				 mode < 0 ? strerror(errno) : "it cannot be written to");
+	told_fd = (int)number;
+	/* a program that this one starts has nothing to tell there */
+	fcntl(told_fd, F_SETFD, FD_CLOEXEC);
+	unsetenv(TELLING);
+	return 0;
+}
+
+/* A line that a full pipe refuses is omitted: the program never waits for its reader. */
+static void progress_tell(struct frag_progress *p, uint64_t done, uint64_t total, const char *what)
+{
+	const bool tells = told_fd >= 0 && p->begun > 0;
+	const double t = tells ? seconds_now() : 0;
+	char line[96];
+	ssize_t written;
+
+	if (!tells || done == p->told || (done != total && p->told && t - p->told_at < TELL_INTERVAL))
+		return;
+	p->told = done;
+	p->told_at = t;
+	snprintf(line, sizeof(line), "%" PRIu64 " %" PRIu64 " %.40s\n", done, total, what);
+	written = write(told_fd, line, strlen(line));
+	if (written < 0 && errno != EAGAIN && errno != EINTR)
+		told_fd = -1;
+}
+
 void frag_progress_begin(struct frag_progress *p, bool wanted)
 {
 	*p = (struct frag_progress){ .wanted = wanted && isatty(STDERR_FILENO) };
@@ -290,6 +259,7 @@ void frag_progress_begin(struct frag_progress *p, bool wanted)
 void frag_progress_part(struct frag_progress *p)
 {
 	p->part = p->wanted ? seconds_now() : 0;
+	p->told = 0;
 }
 
 /* 42 s, 6 min 9 s, 2 h 5 min */
@@ -379,6 +349,10 @@ void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *i
 	char words[160];
 	double elapsed, part;
 
+	if (info->total_bytes)
+		progress_tell(p, info->bytes, info->total_bytes, "bytes");
+	else
+		progress_tell(p, info->events, info->whole ? info->events : 0, "events");
 	if (!is_due(p, &elapsed))
 		return;
 	progress_put_words(words, sizeof(words), info, elapsed, &part);
@@ -391,6 +365,7 @@ void frag_progress_count(struct frag_progress *p, const char *what, uint32_t don
 	char words[120], rest[48];
 	double elapsed;
 
+	progress_tell(p, done, count, what);
 	if (!is_due(p, &elapsed))
 		return;
 	put_duration(rest, sizeof(rest), done ? elapsed * (count - done) / done : 0);

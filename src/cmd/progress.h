@@ -44,7 +44,16 @@ struct frag_progress {
 	int shown;              /* columns that it takes now */
 	double begun, last;     /* seconds */
 	double part;            /* likewise: when what is counted now began */
+	uint64_t told;          /* the amount of the last line for another program */
+	double told_at;
 };
+
+/*
+ * Where the environment's FRAGSIM_PROGRESS_FD is the number of a descriptor, each step is also a
+ * line there, `DONE TOTAL WHAT` (TOTAL 0: unknown), with --quiet too. There are at most ten
+ * lines a second. -FRAG_EUSAGE where nothing can be written to it. The variable is removed.
+ */
+int frag_progress_open(struct frag_error *err);
 
 void frag_progress_begin(struct frag_progress *p, bool wanted);
 void frag_progress_show(struct frag_progress *p, const struct frag_trace_info *info);

@@ -60,7 +60,7 @@ static int work_on(struct frag_loaded_trace *t, struct ranks *r, uint32_t i,
 	const struct frag_log log = { .warn = frag_gather_warning, .ctx = &r->warnings[i] };
 	/* the progress is that of all ranks */
 	struct frag_taped_reading reading = {
-		.log = &log, .capacity = true, .quiet = true,
+		.log = &log, .capacity = true, .quiet = true, .part = true,
 		.growth = frag_question_has_document(&r->q),
 		.stacks = frag_question_has_document(&r->q) ? FRAG_STACKS_ALL : FRAG_STACKS_TOP,
 	};

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/atomic_file.h"
+#include "base/platform.h"
 #include "cmd/command.h"
 #include "cmd/model.h"
 #include "cmd/progress.h"
@@ -24,7 +24,7 @@
 
 struct record {
 	const char *output;     /* NULL: the name of that kind of recording */
-	bool stacks, torch;
+	bool stacks, torch, explain;
 	struct frag_model model;        /* whose steps are also those of torch: of an optimizer,
 					 * after which the recording ends; 0: it does not */
 	uint64_t max_entries;   /* kept of each device; 0: the recorder's default */
@@ -70,7 +70,7 @@ static int try_folder(const char *whole)
 	int fd;
 
 	snprintf(beside, sizeof(beside), "%s.XXXXXX", whole);
-	fd = mkstemp(beside);
+	fd = frag_temporary_create(beside);
 	if (fd < 0)
 		return -1;
 	close(fd);
@@ -137,6 +137,21 @@ static void set_number(const char *variable, uint64_t n)
 		unsetenv(variable);
 }
 
+/* Which program answers where memory runs out: this one. */
+static int set_explain(bool explain, struct frag_error *err)
+{
+	char self[PATH_MAX];
+
+	unsetenv("FRAGSIM_TORCH_EXPLAIN");
+	if (!explain)
+		return 0;
+	if (!frag_executable_path(self))
+		return frag_fail(err, FRAG_EUSAGE, "--explain: /proc does not name this program");
+	setenv("FRAGSIM_TORCH_PROGRAM", self, 1);
+	setenv("FRAGSIM_TORCH_EXPLAIN", "1", 1);
+	return 0;
+}
+
 static void set_start(const char *variable, clockid_t clock)
 {
 	struct timespec now;
@@ -147,9 +162,10 @@ static void set_start(const char *variable, clockid_t clock)
 
 static int prepare_torch(const struct record *r, struct frag_error *err)
 {
-	int rc = set_name(r->output ? r->output : "trace" SUFFIX, err);
+	int rc = set_name(r->output ? r->output : r->explain ? "oom" SUFFIX : "trace" SUFFIX, err);
 
 	rc = rc ? rc : set_path(err);
+	rc = rc ? rc : set_explain(r->explain, err);
 	if (rc)
 		return rc;
 	set_start("FRAGSIM_TORCH_START", CLOCK_REALTIME);
@@ -171,6 +187,8 @@ static const struct frag_opt opts[] = {
 	  FRAG_FLAG(struct record, stacks) },
 	{ 0, "torch", NULL, "record PyTorch's allocator instead: a memory snapshot of each process",
 	  FRAG_FLAG(struct record, torch) },
+	{ 0, "explain", NULL, "with --torch: write and explain an out-of-memory, and nothing else",
+	  FRAG_FLAG(struct record, explain) },
 	{ 0, "max-entries", "N", "with --torch: keep the last N events of each device (1000000)",
 	  FRAG_COUNT(struct record, max_entries, 1, FRAG_COUNT_MAX) },
 	FRAG_MODEL_ROWS(struct record, "iterations of --model (3); with --torch: where the recording ends"),
@@ -179,11 +197,12 @@ static const struct frag_opt opts[] = {
 
 static const struct frag_refusal refusals[] = {
 	FRAG_MODEL_REFUSALS,
-	{ "model torch|stacks|max-entries", "=--model is without --%s: a model needs no program" },
+	{ "model torch|stacks|explain|max-entries", "=--model is without --%s: a model needs no program" },
 	{ "model TRACE", "=--model is without a program: a model needs no program" },
 	{ "!model !TRACE", "missing argument: PROGRAM" },
 	{ "torch stacks", "=--stacks is not for --torch: a snapshot has whole stacks" },
-	{ "iterations|max-entries !torch !model", "=--%s is for --torch" },
+	{ "iterations explain", "=--explain is without --%s: nothing is written before memory runs out" },
+	{ "iterations|explain|max-entries !torch !model", "=--%s is for --torch" },
 	{ "output=- !model", "=--output -: standard output is the program's; a recording needs a file" },
 	{ 0 },
 };
@@ -234,7 +253,7 @@ static int prepare_file(const char *path, char whole[PATH_MAX], struct frag_erro
 			return 0;
 		return frag_fail(err, FRAG_EOUTPUT, "%s: %s", path, strerror(errno));
 	}
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+	if (!frag_file_lock(fd))
 		rc = frag_fail(err, FRAG_EOUTPUT, "%s: another recording is writing this file;"
 			       " give another name: -o FILE", path);
 	else if (!realpath(path, whole))
@@ -268,6 +287,8 @@ static int record_exec(void *own, struct frag_args *args, struct frag_error *err
 	const struct record *r = own;
 	int rc;
 
+	if (!frag_has_programs)
+		return frag_fail(err, FRAG_EUSAGE, "%s", FRAG_NO_PROGRAMS);
 	if (r->model.config)
 		return frag_model_exec(&r->model, r->output ? r->output : RECORDING, args->status, err);
 #ifdef FRAG_NO_RECORDER
@@ -280,7 +301,7 @@ static int record_exec(void *own, struct frag_args *args, struct frag_error *err
 	if (rc)
 		return rc;
 	frag_release_signals();
-	execvp(args->words[0], args->words);
+	frag_program_exec(args->words);
 	*args->status = errno == ENOENT ? FRAG_STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
 	frag_print_message("%s: %s", args->words[0], strerror(errno));
 	return 0;

@@ -10,7 +10,6 @@
 #include "cmd/session.h"
 #include "device/gpu.h"
 #include "policy/choice.h"
-#include "policy/policies.h"
 #include "replay/gpu_and_sim.h"
 
 #define FRAG_REPLAY_GPUS 64
@@ -68,7 +67,7 @@ static int set_probe(void *at, const struct frag_opt *o, const char *value, stru
 				  && r->probe_every))
 		return 0;
 	return frag_fail(err, FRAG_EUSAGE,
-			 "--probe %.60s: marks, or a number of steps from 1 on, is "
+			 "--probe %.60s: marks, or a number of events from 1 on, is "
 			 "required", value);
 }
 
@@ -88,7 +87,7 @@ static const struct frag_opt opts[] = {
 	  FRAG_COUNT(struct replay, repeat, 1, REPEATS_MAX), .usual = 1 },
 	{ 0, "verify", NULL, "fill each block with a pattern, and look whether it stays",
 	  FRAG_FLAG(struct replay, verify) },
-	{ 0, "probe", "WHEN", "measure the largest possible cudaMalloc: at marks, or every N steps",
+	{ 0, "probe", "WHEN", "measure the largest possible cudaMalloc: at marks or every N events",
 	  FRAG_CALL(set_probe) },
 	FRAG_RESULT_ROWS("write the answer to a file, .json", FRAG_NO_PAGE),
 	FRAG_STEPS_ROWS,
@@ -102,7 +101,7 @@ static const struct frag_opt opts[] = {
 	{ 0, "fail-if", "CONDITION",
 	  "exit with 1 if it is true: 'prediction.error_percent > 1'; repeatable",
 	  FRAG_CALL(frag_run_add_condition) },
-	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
+	{ 0, "check", NULL, "recompute all metrics and invariants after each event (slow)",
 	  FRAG_RUN_FLAG(sim.check) },
 	{ 0 },
 };
@@ -153,11 +152,9 @@ static int open_turn(struct replay *r, struct replay_turn *turn, uint32_t i, boo
 		.verify = r->verify,
 		.pace = r->pace,
 		.limit = r->limit,
-		.stop = frag_interrupted,
+		.read = { frag_interrupted, frag_taped_show, &r->session.reading },
 		.probe_marks = r->probe_marks && first,
 		.probe_every = first ? r->probe_every : 0,
-		.progress = frag_taped_show,
-		.ctx = &r->session.reading,
 	};
 	int rc;
 
@@ -265,10 +262,11 @@ static int replay(struct replay *r, int *status, struct frag_error *err)
 	int rc, done;
 
 	for (uint32_t i = 0; i < o->choice_count; i++)
-		if (o->choices[i].ops == &frag_policy_compact)
-			return frag_fail(err, FRAG_EUSAGE, "policy compact moves live blocks, which"
+		if (o->choices[i].ops->moves)
+			return frag_fail(err, FRAG_EUSAGE, "policy %s moves live blocks, which"
 					 " replay does not: a GPU would have to copy what the"
-					 " program has there; fragsim run simulates it");
+					 " program has there; fragsim run simulates it",
+					 o->choices[i].ops->name);
 	if (strcmp(r->path, "-") == 0 && (o->choice_count > 1 || r->repeat > 1))
 		return frag_fail(err, FRAG_EUSAGE, "standard input can be read once only: one "
 				 "policy, once, or a file");

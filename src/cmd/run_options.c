@@ -7,7 +7,6 @@
 
 #include "base/array_grow.h"
 #include "base/parse.h"
-#include "policy/policies.h"
 #include "cmd/loaded_trace.h"
 #include "cmd/frame.h"
 #include "cmd/progress.h"
@@ -124,7 +123,7 @@ const struct frag_opt frag_run_opts[] = {
 	{ 0, "host", NULL, "simulate a snapshot's pinned host memory too, as a separate device",
 	  FRAG_RUN_FLAG(host) },
 	FRAG_THREADS_ROW("threads that read and simulate (0: one a processor)"),
-	{ 0, "check", NULL, "recompute all metrics and invariants after each step (slow)",
+	{ 0, "check", NULL, "recompute all metrics and invariants after each event (slow)",
 	  FRAG_RUN_FLAG(sim.check) },
 	{ 0 },
 };

@@ -54,7 +54,7 @@ struct frag_run_options {
 #define FRAG_ALLOC_CONF_HELP "settings as in PYTORCH_ALLOC_CONF: a run of pytorch; repeatable"
 /* The files of a run or a replay: a row a step, where blocks went, the result. */
 #define FRAG_STEPS_ROWS                                                                        \
-	{ 0, "steps", "FILE", "write a row of metrics a step, CSV or .ndjson",                 \
+	{ 0, "steps", "FILE", "write a row of metrics per event, CSV or .ndjson",                 \
 	  FRAG_RUN_OUTPUT(steps) },                                                            \
 	{ 0, "columns", "COLUMNS", "which columns --steps has: NAME,... or all",               \
 	  FRAG_CALL(frag_run_set_columns) },                                                   \

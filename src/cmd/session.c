@@ -10,7 +10,6 @@
 #include "cmd/progress.h"
 #include "documents/documents.h"
 #include "engine/tape_run.h"
-#include "policy/policies.h"
 #include "scope/claim.h"
 
 #define FILES(s) { &(s)->steps.file, &(s)->placements.file, &(s)->json, &(s)->html, &(s)->svg, \
@@ -47,7 +46,7 @@ static int open_stream(struct frag_stream *s, const struct frag_session *of, str
 					   count > 1 ? of->choices[i]->text : NULL,
 					   of->device_count > 1, !i))
 			rc = frag_fail_nomem(err);
-		s->rows[i].follows = of->choices[i]->ops == &frag_policy_compact;
+		s->rows[i].follows = of->choices[i]->ops->moves;
 		if (!rc)
 			rc = frag_sim_observe(of->sims[i], &observer);
 	}
@@ -408,13 +407,15 @@ static int make_sims(struct frag_session *s, struct frag_error *err)
 static int read_trace(struct frag_session *s, struct frag_error *err)
 {
 	const struct frag_worker_options workers = {
-		.threads = s->options->threads, .stop = frag_interrupted,
-		.progress = frag_taped_show, .ctx = &s->reading, .tape = s->writer,
+		.threads = s->options->threads, .tape = s->writer,
+		.read = { frag_interrupted, frag_taped_show, &s->reading },
 	};
 	int rc;
 
 	frag_progress_begin(&s->reading.progress, !s->options->quiet);
 	rc = frag_workers_run(s->sims, s->sim_count, s->traced.trace, &workers, err);
+	if (!rc)
+		frag_taped_show(&s->reading, frag_trace_info(s->traced.trace));
 	frag_progress_end(&s->reading.progress);
 	return rc;
 }

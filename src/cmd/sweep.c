@@ -11,9 +11,11 @@
 #include "answers/answers.h"
 #include "base/array_grow.h"
 #include "base/format.h"
+#include "base/platform.h"
 #include "cmd/progress.h"
 #include "cmd/run_options.h"
 #include "sweep/run_shard.h"
+#include "sweep/shard_results.h"
 #include "verify/log_check.h"
 
 struct sweep {
@@ -100,13 +102,15 @@ static int sweep_prepare(struct sweep *s, const struct frag_args *args, struct f
 {
 	struct frag_run_options *run = &s->run;
 	struct frag_sweep_plan *p = &s->plan;
-	int rc = args->count && s->grid ? frag_run_grid(run, s->grid, err) : 0;
+	const bool none = s->grid && strcmp(s->grid, "none") == 0;
+	int rc = args->count && s->grid && !none ? frag_run_grid(run, s->grid, err) : 0;
+
+	if (args->count && none && !run->choice_count)
+		rc = frag_run_add_policy(run, NULL, "pytorch", err);
 
 	p->log = (struct frag_log){ .warn = frag_warn, .ctx = &run->quiet };
 	p->opened = frag_check_log_warn;
-	p->stop = frag_interrupted;
-	p->progress = sweep_show;
-	p->ctx = s;
+	p->read = (struct frag_read_job){ frag_interrupted, sweep_show, s };
 	if (rc)
 		return rc;
 	p->choices = run->choices;
@@ -137,7 +141,7 @@ static int set_shard(void *at, const struct frag_opt *o, const char *value, stru
 
 static const struct frag_opt opts[] = {
 	FRAG_POLICY_ROW("placement policy, NAME[:key=value,...]; repeatable"),
-	{ 0, "settings", "WHICH", "settings of pytorch too: short, all, or a file of lines",
+	{ 0, "settings", "WHICH", "settings of pytorch too: short, all, none, or a file of lines",
 	  .words = frag_grid_words, FRAG_TEXT(struct sweep, grid) },
 	{ 0, "device-bytes", "LIST", "capacities, SIZE,... (0: unlimited; the trace's)",
 	  FRAG_CALL(set_totals) },
@@ -184,7 +188,7 @@ static int print_plan(struct sweep *s, struct frag_error *err)
 {
 	char program[PATH_MAX], work[PATH_MAX];
 	const struct frag_sweep_script script = {
-		.program = frag_program_path(program) ? program : "fragsim", .work = getcwd(work, sizeof(work)),
+		.program = frag_executable_path(program) ? program : "fragsim", .work = getcwd(work, sizeof(work)),
 		.folder = s->plan.folder, .runs = s->plan.manifest.runs,
 		.tasks = task_count(s, USUAL_TASKS),
 	};

@@ -71,7 +71,7 @@ static void report_oom(struct convert *c)
 
 	if (!x->ooms)
 		return;
-	snprintf(message, sizeof(message), "policy %.100s: OOM at step %" PRIu64
+	snprintf(message, sizeof(message), "policy %.100s: OOM at event %" PRIu64
 		 " on device %" PRIu32 "%s", x->choice->text, x->first_oom, x->first_oom_device,
 		 x->goes_on ? ""
 			    : ": the run of that device ends there (--on-oom continue goes on)");

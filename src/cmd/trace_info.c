@@ -31,7 +31,7 @@ static int info_simulate(struct frag_sim **sim, struct frag_trace **again,
 			 const struct frag_trace *trace, struct frag_error *err)
 {
 	const struct frag_sim_options options = { .level = FRAG_LEVEL_PEAKS };
-	const struct frag_worker_options workers = { .threads = 1, .stop = frag_interrupted };
+	const struct frag_worker_options workers = { .threads = 1, .read.stop = frag_interrupted };
 	const struct frag_log none = { .warn = NULL };
 	struct frag_choice choices[FRAG_USUAL_MAX];
 	uint32_t count = 0;

@@ -46,14 +46,14 @@ static int set_place(void *at, const struct frag_opt *o, const char *value, stru
 	.min = FRAG_PLACE_##what, FRAG_CALL_AT(struct slice, cut.side, set_place)
 
 static const struct frag_opt opts[] = {
-	{ 0, "from-step", "N", "begin at this step", PLACE(from, STEP) },
+	{ 0, "from-step", "N", "begin at this event", PLACE(from, STEP) },
 	{ 0, "from-mark", "NAME", "begin at the first mark of this name", PLACE(from, MARK) },
 	{ 0, "from-time", "T", "begin at the first event of this time or later",
 	  PLACE(from, TIME) },
-	{ 0, "to-step", "N", "end before this step", PLACE(to, STEP) },
+	{ 0, "to-step", "N", "end before this event", PLACE(to, STEP) },
 	{ 0, "to-mark", "NAME", "end before the next mark of this name", PLACE(to, MARK) },
 	{ 0, "to-time", "T", "end before the next event of this time or later", PLACE(to, TIME) },
-	{ 0, "device", "N", "only this device, as device 0", .kind = FRAG_OPT_COUNT32,
+	{ 0, "only-device", "N", "only this device, as device 0", .kind = FRAG_OPT_COUNT32,
 	  .at = FRAG_MEMBER(struct slice, cut.device, uint32_t), .max = FRAG_ALL - 1 },
 	FRAG_REWRITE_OPTS(offsetof(struct slice, rewrite)),
 	{ 0 },
@@ -96,8 +96,8 @@ static int head(void *ctx, struct frag_trace_info *info, struct frag_error *err)
 	if (s->cut.device == FRAG_ALL)
 		return slice_beginning(s, info, err);
 	if (s->cut.device >= info->device_count)
-		return frag_fail(err, FRAG_EUSAGE, "--device %u: %s has %u device%s, numbered from"
-				 " 0", s->cut.device, frag_input_name(info->path),
+		return frag_fail(err, FRAG_EUSAGE, "--only-device %u: %s has %u device%s, numbered"
+				 " from 0", s->cut.device, frag_input_name(info->path),
 				 info->device_count, frag_s(info->device_count));
 	info->devices += s->cut.device;
 	info->device_count = 1;

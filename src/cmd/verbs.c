@@ -9,22 +9,16 @@ static int verbs_exec(void *own, struct frag_args *args, struct frag_error *err)
 
 static const struct frag_opt opts[] = { { 0 } };
 
-const struct frag_cmd frag_cmd_trace = {
-	.name = "trace",
-	.group = FRAG_GROUP_OTHER,
-	.verbs = FRAG_GROUP_TRACE,
-	.args = "VERB ...",
-	.summary = "describe, convert and cut traces, and make some",
-	.opts = opts,
-	.exec = verbs_exec,
-};
+#define VERBS(command, group_of_verbs, says)                                                    \
+	const struct frag_cmd frag_cmd_##command = {                                            \
+		.name = #command,                                                               \
+		.group = FRAG_GROUP_OTHER,                                                      \
+		.verbs = (group_of_verbs),                                                      \
+		.args = "VERB ...",                                                             \
+		.summary = (says),                                                              \
+		.opts = opts,                                                                   \
+		.exec = verbs_exec,                                                             \
+	}
 
-const struct frag_cmd frag_cmd_list = {
-	.name = "list",
-	.group = FRAG_GROUP_OTHER,
-	.verbs = FRAG_GROUP_LIST,
-	.args = "VERB ...",
-	.summary = "list policies and GPUs",
-	.opts = opts,
-	.exec = verbs_exec,
-};
+VERBS(trace, FRAG_GROUP_TRACE, "describe, convert and cut traces, and make some");
+VERBS(list, FRAG_GROUP_LIST, "list policies, GPUs and settings of PyTorch");

@@ -461,10 +461,12 @@ static bool keep_cheapest(struct search *s, struct frag_move_candidates *out)
 static bool add_all(struct frag_move_candidates *candidates,
 		    const struct frag_memory_state *memory)
 {
-	struct frag_move_candidate *to = &candidates->candidates[candidates->count];
+	struct frag_move_candidate *to;
 	struct sized *sized = malloc(((size_t)memory->block_count + 1) * sizeof(*sized));
 
-	FRAG_ASSERT(candidates->count <= FRAG_MOVE_CANDIDATES_MAX && !to->blocks);
+	FRAG_ASSERT(candidates->count <= FRAG_MOVE_CANDIDATES_MAX);
+	to = &candidates->candidates[candidates->count];
+	FRAG_ASSERT(!to->blocks);
 	to->blocks = malloc(((size_t)memory->block_count + 1) * sizeof(*to->blocks));
 	for (uint32_t k = 0; sized && to->blocks && k < memory->block_count; k++)
 		if (frag_is_movable(&memory->blocks[k])) {

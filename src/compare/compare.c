@@ -1,20 +1,16 @@
-/*
- * compare.c - compares runs with other runs: which belong together, the groups, what differs in
- * the conditions, and the result of each policy.
- */
+/* compare.c - compares runs with other runs: the pairs, their changes, and the outcome. */
 #include "compare/compare.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "base/format.h"
 #include "base/atomic_file.h"
+#include "base/format.h"
 #include "base/hash.h"
+#include "compare/setup_differences.h"
 #include "metrics/metric.h"
 
 /* How far the peak is above the lower bound, in percent of the lower bound. */
@@ -114,78 +110,6 @@ const char *frag_verdict_name(enum frag_verdict verdict)
 {
 	FRAG_ASSERT((unsigned)verdict <= FRAG_MIXED);
 	return frag_verdict_words[verdict];
-}
-
-static int name_order(const struct frag_name *a, const struct frag_name *b)
-{
-	int order = (a->device > b->device) - (a->device < b->device);
-
-	order = order ? order : strcmp(a->text, b->text);
-	return order ? order : strcmp(a->more, b->more);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct frag_name *x = a, *y = b;
-	const int order = name_order(x, y);
-
-	return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-bool frag_lookup_init(struct frag_lookup *l, uint32_t max)
-{
-	l->count = 0;
-	l->name = malloc(((size_t)max + 1) * sizeof(*l->name));
-	return l->name != NULL;
-}
-
-void frag_lookup_fini(struct frag_lookup *l)
-{
-	free(l->name);
-}
-
-void frag_lookup_sort(struct frag_lookup *l)
-{
-	FRAG_SORT(l->name, l->count, by_name);
-}
-
-/* Where the name is, with its index, or would be. */
-static uint32_t name_index_place_of(const struct frag_lookup *l, const struct frag_name *name,
-				    uint32_t index)
-{
-	struct frag_name wanted = *name;
-	uint32_t low;
-
-	wanted.index = index;
-	FRAG_COUNT_WHILE(low, l->count, by_name(&l->name[low], &wanted) < 0);
-	return low;
-}
-
-uint32_t frag_lookup_find(const struct frag_lookup *l, const struct frag_name *name, bool *alone)
-{
-	const uint32_t at = name_index_place_of(l, name, 0);
-
-	if (at == l->count || name_order(&l->name[at], name) != 0)
-		return UINT32_MAX;
-	if (alone)
-		*alone = at + 1 == l->count || name_order(&l->name[at + 1], name) != 0;
-	return l->name[at].index;
-}
-
-uint32_t frag_lookup_rank(const struct frag_lookup *l, const struct frag_name *name)
-{
-	return name_index_place_of(l, name, name->index) - name_index_place_of(l, name, 0);
-}
-
-uint32_t frag_lookup_ranked(const struct frag_lookup *l, const struct frag_name *name,
-			    uint32_t rank)
-{
-	const uint32_t first = name_index_place_of(l, name, 0),
-		       end = name_index_place_of(l, name, UINT32_MAX);
-
-	if (first == end)
-		return UINT32_MAX;
-	return l->name[rank < end - first ? first + rank : end - 1].index;
 }
 
 /* The traces of a set by any of their names; `device` is the kind of name. */
@@ -303,153 +227,6 @@ static struct frag_run *find_run(const struct run_list *list, const struct run_l
 	    || find_like(of, list, i))
 		return NULL;
 	return &runs->run[i];
-}
-
-/* What differs in the conditions, a line each; *text NULL: nothing. False: out of memory. */
-static bool differences_end(struct frag_memory *l, char **text)
-{
-	*text = NULL;
-	if (!frag_memory_close(l))
-		return false;
-	if (l->size)
-		*text = l->text;
-	else
-		free(l->text);
-	return true;
-}
-
-/* Lists the metrics that a set lacks because its file is older than the metrics. */
-static void describe_unread(struct frag_memory *l, const struct frag_run_set *set)
-{
-	const char *before = NULL;
-
-	for (const struct frag_metric *k = frag_metric_table(); k->name; k++) {
-		if (!k->figure || !(set->unread & frag_metric_bit(k)))
-			continue;
-		if (!before)
-			fprintf(l->f, "%s is older than", SHOWN(set->path));
-		fprintf(l->f, "%s peak.%s", before ? before : "", k->name);
-		before = ",";
-	}
-	if (before)
-		fputs(": not compared\n", l->f);
-}
-
-static bool describe_tools(char **text, const struct frag_run_set *base,
-			   const struct frag_run_set *now)
-{
-	struct frag_memory l;
-
-	if (!frag_memory_open(&l))
-		return false;
-	if (strcmp(base->version, now->version) != 0)
-		fprintf(l.f, "fragsim %s, before %s\n", SHOWN(now->version), SHOWN(base->version));
-	describe_unread(&l, base);
-	describe_unread(&l, now);
-	return differences_end(&l, text);
-}
-
-static void describe_count(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
-{
-	if (base != now)
-		fprintf(l->f, "%s: %" PRIu64 ", before %" PRIu64 "\n", what, now, base);
-}
-
-static bool describe_traces(char **text, const struct frag_runs *base,
-			    const struct frag_runs *now)
-{
-	struct frag_memory l;
-
-	if (!frag_memory_open(&l))
-		return false;
-	if (strcmp(base->content, now->content) != 0)
-		fprintf(l.f, "the trace itself: content %s, before %s\n",
-			SHOWN(now->content), SHOWN(base->content));
-	describe_count(&l, "events", base->events, now->events);
-	describe_count(&l, "allocs", base->allocs, now->allocs);
-	describe_count(&l, "frees", base->frees, now->frees);
-	if (!now->complete || !base->complete)
-		fprintf(l.f, "not read to its end: %s\n", !base->complete && !now->complete
-			? "both" : now->complete ? "the base" : "the new one");
-	if (frag_runs_are_part(base) != frag_runs_are_part(now))
-		fprintf(l.f, "a part of its program: %s\n",
-			frag_runs_are_part(now) ? "the new one" : "the base");
-	return differences_end(&l, text);
-}
-
-static void describe_size(struct frag_memory *l, const char *what, uint64_t base, uint64_t now)
-{
-	if (base != now)
-		fprintf(l->f, "device %s: %" PRIu64 " (%s), before %" PRIu64 " (%s)\n", what, now,
-			SIZE(now), base, SIZE(base));
-}
-
-/* The first `length` bytes of a text, escaped for a line. */
-#define PART(text, length) \
-	differences_part((char[FRAG_PRINTABLE_ROOM]){ 0 }, (text), (length))
-static const char *differences_part(char buf[FRAG_PRINTABLE_ROOM], const char *text,
-					  size_t length)
-{
-	frag_format_printable(buf, FRAG_PRINTABLE_ROOM, "%.*s", (int)length, text);
-	return buf;
-}
-
-/* Every key of `keys` that has another value, or none, in `other`. */
-static void describe_params(struct frag_memory *l, const char *keys, const char *other,
-			    bool keys_are_new)
-{
-	for (const char *p = keys; *p;) {
-		size_t key = strcspn(p, "="), mine, theirs = 0;
-		const char *value = frag_params_find(keys, p, key, &mine);
-		const char *there = frag_params_find(other, p, key, &theirs);
-
-		if (!value)
-			return;
-		if (keys_are_new && !there)
-			fprintf(l->f, "policy key %s: %s, before there was none\n", PART(p, key),
-				PART(value, mine));
-		else if (keys_are_new && (mine != theirs || memcmp(value, there, mine) != 0))
-			fprintf(l->f, "policy key %s: %s, before %s\n", PART(p, key),
-				PART(value, mine), PART(there, theirs));
-		else if (!keys_are_new && !there)
-			fprintf(l->f, "policy key %s: there is none, before %s\n", PART(p, key),
-				PART(value, mine));
-		p = value + mine;
-		p += *p == ',';
-	}
-}
-
-/*
- * Keys are gone through from both sides: once for those that are new or differ,
- * once for those that only the base has.
- */
-static bool describe_runs(char **text, const struct frag_run *base, const struct frag_run *now)
-{
-	const struct frag_result *a = &base->result, *b = &now->result;
-	struct frag_memory l;
-
-	if (!frag_memory_open(&l))
-		return false;
-	if (strcmp(base->name, now->name) != 0) {
-		fprintf(l.f, "policy: %s, before %s\n", SHOWN(now->policy), SHOWN(base->policy));
-	} else {
-		describe_params(&l, now->params, base->params, true);
-		describe_params(&l, base->params, now->params, false);
-	}
-	describe_size(&l, "total", a->total, b->total);
-	describe_size(&l, "context", a->context, b->context);
-	describe_size(&l, "other processes", a->other, b->other);
-	describe_size(&l, "granularity", a->granularity, b->granularity);
-	describe_size(&l, "small requests", a->small_max, b->small_max);
-	describe_size(&l, "granularity of small requests", a->small_granularity,
-		      b->small_granularity);
-	if (a->modelled.there != b->modelled.there)
-		fprintf(l.f, "time in the driver: %s\n",
-			b->modelled.there ? "modelled, before not" : "not modelled, before it was");
-	if (a->status == FRAG_RUN_INTERRUPTED || b->status == FRAG_RUN_INTERRUPTED)
-		fprintf(l.f, "interrupted: %s\n", a->status != b->status
-			? b->status == FRAG_RUN_INTERRUPTED ? "the new one" : "the base" : "both");
-	return differences_end(&l, text);
 }
 
 static enum frag_verdict verdicts_join(enum frag_verdict a, enum frag_verdict b)
@@ -592,7 +369,7 @@ static bool compare_pair(struct frag_comparison *c, struct frag_group *g, struct
 	}
 	if (c->policies && pair->run->diverged.kind != FRAG_WHERE_NOWHERE)
 		pair->first = pair->run->diverged;
-	return c->policies || describe_runs(&pair->conditions, pair->base, pair->run);
+	return c->policies || frag_differences_of_runs(&pair->conditions, pair->base, pair->run);
 }
 
 /* What run i is compared with: the first on its device, or its counterpart. */
@@ -653,7 +430,7 @@ int frag_comparison_trace(struct frag_comparison *c, uint32_t index, struct frag
 		     && strcmp(g->base->content, runs->content) != 0;
 	g->pair = calloc((size_t)runs->count + (g->base ? g->base->count : 0) + 1,
 			 sizeof(*g->pair));
-	good = g->pair && (!g->base || describe_traces(&g->conditions, g->base, runs))
+	good = g->pair && (!g->base || frag_differences_of_traces(&g->conditions, g->base, runs))
 	       && runs_list(&now, runs) && (!g->base || runs_list(&base, g->base))
 	       && make_pairs(c, g, &now, &base);
 	frag_lookup_fini(&now.names);
@@ -840,7 +617,7 @@ int frag_comparison_end(struct frag_comparison *c, bool with_missing, struct fra
 
 	drop_empty(c);
 	if (!c->policies) {
-		good = describe_tools(&c->conditions, &c->base, &c->now);
+		good = frag_differences_of_tools(&c->conditions, &c->base, &c->now);
 		for (uint32_t i = 0; i < c->count && with_missing && good; i++)
 			good = add_missing_runs(&c->group[i]);
 		good = good && (!with_missing || add_missing_traces(c));

@@ -363,10 +363,8 @@ int frag_condition_holds(const struct frag_condition *c, const struct frag_resul
 	if (c->kind == FRAG_ABSOLUTE && base && frag_result_unread(base, c->path))
 		base = NULL;
 	rc = condition_value_of(c, run, false, who, &found->value, text, err);
-	if (!rc && base) {
+	if (!rc && base)
 		rc = condition_value_of(c, base, true, who, &found->base, base_text, err);
-		found->has_base = true;
-	}
 	if (rc)
 		return rc;
 	if (c->kind == FRAG_CHANGE)

@@ -42,7 +42,6 @@ int frag_condition_absolute(const struct frag_condition *c, struct frag_error *e
 struct frag_finding {
 	const struct frag_condition *condition;
 	bool judged;            /* the run, and its base, have such a value */
-	bool has_base;
 	double base, value;     /* in the precision of the output */
 	char line[512];         /* which value, which bound */
 };

@@ -10,7 +10,8 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parallel.h"
-#include "engine/engine.h"
+#include "base/platform.h"
+#include "engine/workers.h"
 #include "fragsim/version.h"
 #include "metrics/metric.h"
 #include "policy/choice.h"
@@ -580,7 +581,7 @@ static int do_job(struct job *job, uint32_t index, struct frag_error *err)
 {
 	const struct frag_sweep *s = job->sweep;
 	const struct frag_worker_options workers = {
-		.threads = job->threads, .stop = job_stops, .ctx = job,
+		.threads = job->threads, .read = { .stop = job_stops, .ctx = job },
 	};
 	int rc, interrupted = 0;
 

@@ -351,7 +351,6 @@ static int simulated_unmap(struct frag_device *dev, frag_addr addr, uint64_t off
 
 const struct frag_device_ops frag_device_simulated = {
 	.name = "simulated",
-	.summary = "the size of the trace's device, simulated",
 	.plain = true,
 	.acquire = simulated_acquire,
 	.release = simulated_release,

@@ -11,6 +11,7 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
+#include "device/usable.h"
 
 /* Nanoseconds of a monotonic clock. */
 static uint64_t gpu_now(void)
@@ -525,7 +526,6 @@ void frag_gpu_watch(struct frag_gpu *g,
 
 const struct frag_device_ops frag_device_gpu = {
 	.name = "gpu",
-	.summary = "a GPU of this machine, through CUDA",
 	.acquire = gpu_acquire,
 	.release = gpu_release,
 	.reserve = gpu_reserve,
@@ -644,7 +644,7 @@ static void pool_ready(struct frag_device *dev)
 static bool may_take(const struct frag_device *dev, uint64_t bytes)
 {
 	const uint64_t used = dev->pool->used;
-	uint64_t max = dev->total - dev->context - dev->other;
+	uint64_t max = frag_usable(dev->total, dev->context, dev->other);
 
 	max = dev->limit < max ? dev->limit : max;
 	return used <= max && bytes <= max - used;
@@ -700,7 +700,6 @@ static int pool_release(struct frag_device *dev, frag_addr addr, uint64_t bytes,
 
 const struct frag_device_ops frag_device_gpu_pool = {
 	.name = "gpu-pool",
-	.summary = "the driver's own pool on a GPU of this machine",
 	.ready = pool_ready,
 	.acquire = pool_acquire,
 	.release = pool_release,

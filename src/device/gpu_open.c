@@ -10,10 +10,9 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/platform.h"
 
 #define LOANS_MAX 3
 #define MIN_GRANULARITY 512
@@ -190,11 +189,6 @@ int frag_gpu_probe(struct frag_gpu *g, uint64_t max, uint64_t *largest, struct f
  * measure the memory of that context: the probe, a child that receives the ordinal of a GPU and
  * answers with what it sees there.
  */
-struct gpu_probe {
-	pid_t pid;              /* 0: there is none */
-	int socket;             /* our end; whole messages */
-};
-
 struct gpu_probe_answer {
 	uint64_t free;
 	bool good;
@@ -227,33 +221,7 @@ static void probe_serve(int socket)
 	}
 }
 
-/*
- * Starts the probe before this process uses CUDA, since a child could not use CUDA after that.
- * On any failure there is no probe.
- */
-static struct gpu_probe probe_begin(void)
-{
-	struct gpu_probe probe = { .pid = 0 };
-	int ends[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
-		return probe;
-	probe.socket = ends[0];
-	probe.pid = fork();
-	if (probe.pid == 0) {
-		close(ends[0]);
-		probe_serve(ends[1]);
-		_exit(0);
-	}
-	close(ends[1]);
-	if (probe.pid < 0) {
-		close(ends[0]);
-		probe.pid = 0;
-	}
-	return probe;
-}
-
-static bool probe_free_bytes(const struct gpu_probe *probe, int ordinal, uint64_t *bytes)
+static bool probe_free_bytes(const struct frag_child *probe, int ordinal, uint64_t *bytes)
 {
 	const uint32_t number = (uint32_t)ordinal;
 	struct gpu_probe_answer answer;
@@ -263,15 +231,6 @@ static bool probe_free_bytes(const struct gpu_probe *probe, int ordinal, uint64_
 		return false;
 	*bytes = answer.free;
 	return answer.good;
-}
-
-static void probe_end(const struct gpu_probe *probe)
-{
-	if (!probe->pid)
-		return;
-	close(probe->socket);
-	while (waitpid(probe->pid, NULL, 0) < 0 && errno == EINTR)
-		;
 }
 
 /* Explains the failure of the first call. */
@@ -314,7 +273,7 @@ static int check_ordinals(const uint32_t *ordinals, uint32_t count, struct frag_
  * The context of this process uses memory before the process can measure free memory, so the
  * probe, another process, reports the free bytes before and after.
  */
-static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct gpu_probe *probe,
+static int begin_gpu(struct frag_gpu *g, uint64_t max, const struct frag_child *probe,
 		     struct frag_error *err)
 {
 	struct frag_gpu_figures *f = &g->figures;
@@ -382,7 +341,7 @@ static void release_all(struct frag_gpu *g)
 int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t count, uint64_t max,
 		  bool probed, struct frag_error *err)
 {
-	struct gpu_probe probe = { .pid = 0 };
+	struct frag_child probe = { .pid = 0 };
 	uint32_t opened = 0;
 	int rc;
 
@@ -391,8 +350,9 @@ int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t cou
 				 "this fragsim was built without CUDA; to change "
 				 "that, install the CUDA toolkit and build with make WITH_CUDA=yes "
 				 "CUDA_HOME=/usr/local/cuda");
+	/* before this process uses CUDA, since a child could not use CUDA after that */
 	if (probed)
-		probe = probe_begin();
+		probe = frag_child_begin(probe_serve);
 	rc = check_ordinals(ordinals, count, err);
 	while (opened < count && !rc) {
 		struct frag_gpu *g = calloc(1, sizeof(*g));
@@ -406,7 +366,7 @@ int frag_gpu_open(struct frag_gpu **gpus, const uint32_t *ordinals, uint32_t cou
 		gpus[opened++] = g;
 		rc = begin_gpu(g, max, &probe, err);
 	}
-	probe_end(&probe);      /* only now is its context released */
+	frag_child_end(&probe); /* only now is its context released */
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = frag_gpu_free_bytes(gpus[i], &gpus[i]->figures.free, err);
 	if (rc)

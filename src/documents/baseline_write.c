@@ -47,7 +47,7 @@ static void put_params_text(struct frag_node_ref in, const void *of)
 	}
 }
 
-static const struct frag_field policy_text_fields[] = {
+const struct frag_field frag_policy_text_fields[] = {
 	{ "name", FRAG_TYPE_TEXT, FRAG_AT(run, name) },
 	{ "text", FRAG_TYPE_TEXT, FRAG_AT(run, policy), "as on the command line" },
 	{ "params", FRAG_TYPE_MAP, FRAG_WHOLE, "every key with its value", .put = put_params_text,
@@ -82,38 +82,37 @@ static bool first_oom(const void *of, uint32_t i, void *element)
 }
 
 #define RUN(m) FRAG_AT(run, result.m)
-static const struct frag_field first_oom_fields[] = {
-	{ "step", FRAG_TYPE_COUNT, FRAG_AT(oom, step) },
-	{ "size", FRAG_TYPE_BYTES, FRAG_AT(oom, size) },
-	{ "cause", FRAG_TYPE_WORD, FRAG_WHOLE, .get = frag_oom_kind_of, .words = frag_oom_kinds },
-	{ 0 },
-}, stretch_fields[] = {
-	{ "from", FRAG_TYPE_COUNT, FRAG_AT(stretch, from), "the first step" },
+static const struct frag_field stretch_fields[] = {
+	{ "from", FRAG_TYPE_COUNT, FRAG_AT(stretch, from), "the first event" },
 	{ "reserved", FRAG_TYPE_SUM, FRAG_AT(stretch, reserved), "its peak of reserved" },
 	{ "allocated", FRAG_TYPE_SUM, FRAG_AT(stretch, allocated), "its peak of allocated" },
 	{ 0 },
-}, course_fields[] = {
-	{ "width", FRAG_TYPE_COUNT, FRAG_AT(timeline, width), "steps of the device in each interval but the"
-	  " last: a power of two, or 0 without steps" },
-	{ "in_last", FRAG_TYPE_COUNT, FRAG_AT(timeline, in_last), "steps in the last" },
-	{ "stretches", FRAG_TYPE_LIST, FRAG_ARRAY_IN(timeline, stretch, count), "intervals: the first step,"
-	  " and the peaks", .items = FRAG_TYPE_VALUES, .fields = stretch_fields },
+};
+
+const struct frag_field frag_course_fields[] = {
+	{ "width", FRAG_TYPE_COUNT, FRAG_AT(timeline, width), "events of the device in each"
+	  " interval but the last: a power of two, or 0 without events" },
+	{ "in_last", FRAG_TYPE_COUNT, FRAG_AT(timeline, in_last), "events in the last" },
+	{ "stretches", FRAG_TYPE_LIST, FRAG_ARRAY_IN(timeline, stretch, count), "intervals: the"
+	  " first event and the peaks", .items = FRAG_TYPE_VALUES, .fields = stretch_fields },
 	{ 0 },
-}, baseline_run_fields[] = {
-	{ "policy", FRAG_TYPE_OBJECT, FRAG_WHOLE, .fields = policy_text_fields },
+};
+
+static const struct frag_field baseline_run_fields[] = {
+	{ "policy", FRAG_TYPE_OBJECT, FRAG_WHOLE, .fields = frag_policy_text_fields },
 	{ "device", FRAG_TYPE_OBJECT, FRAG_AT(run, result), .fields = frag_result_device_fields },
 	FRAG_MEMBERS(FRAG_AT(run, result), frag_status_fields),
 	FRAG_LOWER_BOUND_FIELD(RUN(lower_bound)),
 	{ "peak", FRAG_TYPE_OBJECT, RUN(peak), "the largest of each metric except percentages",
 	  .fields = frag_baseline_peak_fields },
-	{ "last", FRAG_TYPE_OBJECT, RUN(last), "the metrics after the last step",
+	{ "last", FRAG_TYPE_OBJECT, RUN(last), "the metrics after the last event",
 	  .fields = frag_baseline_metrics_fields },
 	FRAG_MEMBERS(FRAG_AT(run, result), frag_distributions_fields),
 	{ "counts", FRAG_TYPE_OBJECT, RUN(counts), .fields = frag_counts_fields },
 	FRAG_MEMBERS(FRAG_AT(run, result), frag_modelled_field),
-	{ "oom", FRAG_TYPE_LIST, FRAG_WHOLE, "the first", .each = first_oom, .fields = first_oom_fields },
-	{ "course", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the run over its steps, in a few intervals",
-	  .each = course_of, .fields = course_fields },
+	{ "oom", FRAG_TYPE_LIST, FRAG_WHOLE, "the first", .each = first_oom, .fields = frag_first_oom_fields },
+	{ "course", FRAG_TYPE_OBJECT, FRAG_WHOLE, "the run over its events, in a few intervals",
+	  .each = course_of, .fields = frag_course_fields },
 	{ 0 },
 };
 

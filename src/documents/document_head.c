@@ -1,10 +1,11 @@
-/* document_head.c - the members that documents have in common, and the documents of lists. */
+/* document_head.c - the members that documents have in common. */
 #include "documents/document_head.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "documents/documents.h"
 #include "fragsim/version.h"
 #include "metrics/driver_latency.h"
@@ -12,31 +13,6 @@
 #include "policy/evidence.h"
 #include "policy/param.h"
 #include "trace/scope.h"
-
-/*
- * Version 2 renamed members (base/names.c); formats that had none of those stay at version 1. A
- * declared document has its own version.
- */
-static uint64_t document_head_version_of(const char *format)
-{
-	static const char *const first[] = {
-		"fragsim-change", "fragsim-info", "fragsim-policies",
-	};
-
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
-		if (strcmp(first[i], format) == 0)
-			return 1;
-	return 2;
-}
-
-struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format)
-{
-	struct frag_node_ref root = frag_json_begin(doc);
-
-	frag_json_text(root, "format", format);
-	frag_json_u64(root, "version", document_head_version_of(format));
-	return root;
-}
 
 void frag_document_tool(struct frag_node_ref root)
 {
@@ -66,28 +42,31 @@ void frag_document_hex(struct frag_node_ref in, const char *key, const char *byt
 	free(hex);
 }
 
-/* A policy's parameter: a number, true or false, or text if it has a special format. */
-static void put_param(struct frag_node_ref in, const char *key,
-		     const struct frag_param_spec *spec, uint64_t value)
+bool frag_param_is_json(const struct frag_param_spec *spec, uint64_t value,
+			char text[FRAG_PARAM_TEXT])
 {
-	char text[FRAG_PARAM_TEXT];
+	const char *words = value ? "true" : "false";
 
-	if (spec->type == FRAG_PARAM_BOOL) {
-		frag_json_bool(in, key, value != 0);
-	} else if (spec->type == FRAG_PARAM_FILE) {
-		frag_json_text(in, key, value ? frag_param_file(value)->path : "");
-	} else if (spec->type == FRAG_PARAM_NAME) {
-		frag_json_text(in, key, value ? frag_param_name(value) : "");
-	} else if (spec->type == FRAG_PARAM_OWN) {
-		spec->print(value, text, sizeof(text));
+	switch (spec->type) {
+	case FRAG_PARAM_BOOL:
+		break;
+	case FRAG_PARAM_FILE:
+		words = value ? frag_param_file(value)->path : "";
+		break;
+	case FRAG_PARAM_NAME:
+		words = value ? frag_param_name(value) : "";
+		break;
+	case FRAG_PARAM_OWN:
+		spec->print(value, text, FRAG_PARAM_TEXT);
 		/* a version is no number: 2.10 is not 2.1 */
-		if (!spec->no_setting && text[strspn(text, "0123456789.e+-")] == '\0')
-			frag_json_raw(in, key, text);
-		else
-			frag_json_text(in, key, text);
-	} else {
-		frag_json_u64(in, key, value);
+		return !spec->no_setting && text[strspn(text, "0123456789.e+-")] == '\0';
+	case FRAG_PARAM_SIZE:
+	case FRAG_PARAM_COUNT:
+		snprintf(text, FRAG_PARAM_TEXT, "%" PRIu64, value);
+		return true;
 	}
+	snprintf(text, FRAG_PARAM_TEXT, "%s", words);
+	return spec->type == FRAG_PARAM_BOOL;
 }
 
 static void put_params(struct frag_node_ref in, const void *of)
@@ -95,9 +74,16 @@ static void put_params(struct frag_node_ref in, const void *of)
 	const struct frag_choice *choice = of;
 	const struct frag_param_spec *spec = choice->ops->params;
 
-	for (uint32_t i = 0; spec && spec[i].name; i++)
-		if (!frag_param_is_omitted(choice, i))
-			put_param(in, spec[i].name, &spec[i], choice->param[i]);
+	char text[FRAG_PARAM_TEXT];
+
+	for (uint32_t i = 0; spec && spec[i].name; i++) {
+		if (frag_param_is_omitted(choice, i))
+			continue;
+		if (frag_param_is_json(&spec[i], choice->param[i], text))
+			frag_json_raw(in, spec[i].name, text);
+		else
+			frag_json_text(in, spec[i].name, text);
+	}
 }
 
 static struct frag_cell_value policy_name_of(const void *choice)
@@ -113,18 +99,6 @@ const struct frag_field frag_policy_fields[] = {
 	{ 0 },
 };
 
-void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice)
-{
-	frag_put_object(in, "policy", frag_policy_fields, choice);
-}
-
-void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice)
-{
-	char text[FRAG_EVIDENCE_ROOM];
-
-	frag_json_text(in, "evidence", frag_evidence_text(choice, NULL, text));
-}
-
 const struct frag_field frag_figures_fields[] = {
 	{ "name", FRAG_TYPE_TEXT, FRAG_AT(device_figures, name), .nullable = true },
 	{ "total_bytes", FRAG_TYPE_BYTES, FRAG_AT(device_figures, total), "0: no limit" },
@@ -139,18 +113,6 @@ const struct frag_field frag_device_fields[] = {
 	FRAG_MEMBERS(FRAG_AT(device_view, figures), frag_figures_fields),
 	{ 0 },
 };
-
-void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *d,
-			  uint32_t ordinal, uint64_t total)
-{
-	struct frag_node_ref o = frag_json_object(in, "device");
-	struct frag_device_figures figures = *d;
-
-	figures.total = total;
-	if (ordinal != FRAG_NO_ORDINAL)
-		frag_json_u64(o, "ordinal", ordinal);
-	frag_put_fields(o, frag_figures_fields, &figures);
-}
 
 static struct frag_cell_value recorded_oom_of(const void *of)
 {
@@ -253,6 +215,13 @@ const struct frag_field frag_trace_scope_fields[] = {
 	FRAG_MEMBERS(FRAG_AT(trace_info, scope), frag_scope_fields), { 0 },
 };
 
+const struct frag_field frag_log_field[] = {
+	{ "recorded_log", FRAG_TYPE_OBJECT, FRAG_WHOLE,
+	  "how the recording compares with its simulation", .get = log_of, .fields = log_fields,
+	  .optional = true },
+	{ 0 },
+};
+
 const struct frag_field frag_trace_fields[] = {
 	{ "path", FRAG_TYPE_TEXT, FRAG_AT(trace_info, path), "as it was given" },
 	{ "content", FRAG_TYPE_CONTENT, FRAG_AT(trace_info, content),
@@ -265,62 +234,14 @@ const struct frag_field frag_trace_fields[] = {
 	{ "ends_at_oom", FRAG_TYPE_OBJECT, FRAG_WHOLE,
 	  "the failed request with which the recording ends", .get = recorded_oom_of,
 	  .fields = recorded_oom_fields, .optional = true },
-	{ "recorded_log", FRAG_TYPE_OBJECT, FRAG_WHOLE,
-	  "how the recording compares with its simulation", .get = log_of, .fields = log_fields,
-	  .optional = true },
+	FRAG_MEMBERS(FRAG_WHOLE, frag_log_field),
 	{ 0 },
 };
-
-void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info *const *traces,
-			  uint32_t count)
-{
-	struct frag_node_ref list;
-
-	if (count == 1) {
-		frag_put_object(in, "scope", frag_scope_fields, &traces[0]->scope);
-		return;
-	}
-	list = frag_json_array(in, "scope");
-	for (uint32_t i = 0; i < count; i++)
-		frag_put_object(list, NULL, frag_scope_fields, &traces[i]->scope);
-}
-
-void frag_document_scope(struct frag_node_ref in, const char *key, const struct frag_scope *scope)
-{
-	frag_put_object(in, key, frag_scope_fields, scope);
-}
 
 const char *const frag_bound_words[] = {
 	[FRAG_PART_WHOLE] = "exact", [FRAG_PART_OOM] = "at_least", [FRAG_PART_CUT] = "at_least",
 	[FRAG_PART_LATE] = "at_least", [FRAG_PART_STATE] = "at_least", NULL,
 };
-
-const char *frag_bound_name(enum frag_part part)
-{
-	return frag_bound_words[part];
-}
-
-void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim)
-{
-	frag_json_text(in, "bound", frag_bound_name(claim->part));
-	frag_json_u64_or_null(in, "at_least", claim->at_least != UINT64_MAX, claim->at_least);
-}
-
-void frag_document_log(struct frag_node_ref in, const struct frag_log_check *log)
-{
-	frag_put_object(in, "recorded_log", log_fields, log);
-}
-
-struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
-					 const struct frag_trace_info *trace)
-{
-	struct frag_node_ref o = frag_json_object(in, key);
-
-	frag_put_fields(o, frag_trace_fields, trace);
-	if (key)
-		frag_put_object(in, "scope", frag_scope_fields, &trace->scope);
-	return o;
-}
 
 /* The lines of `frames` are JSON strings without their quotes. */
 void frag_json_frames(struct frag_node_ref in, const char *key, const char *frames)
@@ -353,7 +274,7 @@ struct frag_calls_view {
 };
 
 /* The i-th kind and size that has calls. */
-static bool calls_at(const void *of, uint32_t i, void *element)
+static bool driver_calls_at(const void *of, uint32_t i, void *element)
 {
 	const struct frag_driver_costs *c = of;
 	struct frag_calls_view *to = element;
@@ -392,105 +313,7 @@ static const struct frag_field call_fields[] = {
 };
 
 const struct frag_field frag_calls_fields[] = {
-	{ "calls", FRAG_TYPE_LIST, FRAG_WHOLE, "of the driver, by kind and size", .each = calls_at,
+	{ "calls", FRAG_TYPE_LIST, FRAG_WHOLE, "of the driver, by kind and size", .each = driver_calls_at,
 	  .fields = call_fields },
 	{ 0 },
 };
-
-void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c)
-{
-	frag_put_fields(in, frag_calls_fields, c);
-}
-
-static void put_param_spec(struct frag_node_ref list, const struct frag_param_spec *spec)
-{
-	static const char *const types[] = { "size", "count", "bool", "own", "file", "name" };
-	struct frag_node_ref o = frag_json_object(list, NULL);
-
-	frag_json_text(o, "name", spec->name);
-	frag_json_text(o, "type", types[spec->type]);
-	if (spec->same_as)
-		frag_json_text(o, "default", spec->same_as);
-	else
-		put_param(o, "default", spec, spec->fallback);
-	if (spec->type == FRAG_PARAM_OWN)
-		frag_json_text(o, "expects", spec->expects);
-	if (spec->type == FRAG_PARAM_SIZE || spec->type == FRAG_PARAM_COUNT) {
-		frag_json_u64(o, "least", spec->min);
-		frag_json_bool(o, "power_of_two", spec->power_of_two);
-	}
-	frag_json_text(o, "help", spec->help);
-}
-
-int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,
-			struct frag_error *err)
-{
-	struct frag_json doc;
-	struct frag_node_ref root = frag_document_begin(&doc, "fragsim-policies"), list, o, params;
-
-	list = frag_json_array(root, "policies");
-	for (uint32_t i = 0; policies[i]; i++) {
-		o = frag_json_object(list, NULL);
-		frag_json_text(o, "name", policies[i]->name);
-		frag_json_text(o, "summary", policies[i]->summary);
-		params = frag_json_array(o, "params");
-		for (uint32_t k = 0; policies[i]->params && policies[i]->params[k].name; k++)
-			put_param_spec(params, &policies[i]->params[k]);
-	}
-	return frag_json_write(&doc, out, err);
-}
-
-static bool card_at(const void *of, uint32_t i, void *element)
-{
-	const struct frag_card *card = ((const struct frag_card *const *)of)[i];
-
-	if (card)
-		*(struct frag_card *)element = *card;
-	return card != NULL;
-}
-
-static struct frag_cell_value card_context_of(const void *card)
-{
-	return FRAG_OF(frag_context_of(card));
-}
-
-static struct frag_cell_value context_bytes_of(const void *context)
-{
-	return FRAG_NUMBER_OF((uint64_t)((const struct frag_context *)context)->mib << 20);
-}
-
-static const struct frag_field context_fields[] = {
-	{ "context_bytes", FRAG_TYPE_BYTES, FRAG_WHOLE, "of CUDA and the libraries of a PyTorch program, as"
-	  " --device counts", .get = context_bytes_of },
-	{ "context_message", FRAG_TYPE_TEXT, FRAG_AT(context, message), "the sizes of the message that shows it;"
-	  " null: assumed", .nullable = true },
-	{ "context_source", FRAG_TYPE_TEXT, FRAG_AT(context, source), "the page with the message",
-	  .nullable = true },
-	{ 0 },
-}, card_fields[] = {
-	{ "key", FRAG_TYPE_TEXT, FRAG_AT(card, key), "as --device takes it" },
-	{ "name", FRAG_TYPE_TEXT, FRAG_AT(card, name), "as its maker calls it" },
-	{ "bytes", FRAG_TYPE_BYTES, FRAG_AT(card, bytes), "its capacity: the smallest one that is printed as reported" },
-	{ "reported", FRAG_TYPE_TEXT, FRAG_AT(card, reported), "in the source's own unit; its MB are MiB" },
-	{ "by", FRAG_TYPE_TEXT, FRAG_AT(card, by), "CUDA, HIP, OpenCL or nvidia-smi" },
-	{ "source", FRAG_TYPE_TEXT, FRAG_AT(card, source), "the page" },
-	{ "per_card", FRAG_TYPE_COUNT, FRAG_AT(card, count), "how many of the slice a card has; 1 of a card",
-	  .least = 1 },
-	{ "", FRAG_TYPE_MEMBERS, FRAG_WHOLE, .get = card_context_of, .fields = context_fields },
-	{ 0 },
-}, cards_fields[] = {
-	{ "cards", FRAG_TYPE_LIST, FRAG_WHOLE, "by bytes, then key; or as they were named", .each = card_at, .fields = card_fields },
-	{ 0 },
-};
-
-const struct frag_document_type frag_cards_document = {
-	.format = "fragsim-cards", .version = 1, .fields = cards_fields, .no_tool = true,
-	.what = "What fragsim list cards writes, see fragsim-list(1).",
-};
-
-int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err)
-{
-	struct frag_json doc = frag_document_of(&frag_cards_document, cards);
-
-	return frag_json_write(&doc, out, err);
-}

@@ -2,15 +2,11 @@
 #pragma once
 
 #include "documents/fields.h"
-#include "documents/json_rows.h"
 #include "fragsim/metrics.h"
 #include "fragsim/policy.h"
 #include "fragsim/trace.h"
 #include "metrics/metric.h"
 #include "scope/claim.h"
-
-/* The document's root, with its format and the version of that. */
-struct frag_node_ref frag_document_begin(struct frag_json *doc, const char *format);
 
 /* What wrote it: a member `tool`. */
 void frag_document_tool(struct frag_node_ref root);
@@ -21,11 +17,10 @@ void frag_document_content(struct frag_node_ref in, const char *key, uint64_t co
 /* The bytes of a text, two hexadecimal digits each. */
 void frag_document_hex(struct frag_node_ref in, const char *key, const char *bytes);
 
-/* A policy with its text and every key: a member `policy`. */
-void frag_document_policy(struct frag_node_ref in, const struct frag_choice *choice);
-
 /* Objects of several documents: of a struct frag_trace_info, a frag_scope, a frag_choice. */
 extern const struct frag_field frag_trace_fields[], frag_scope_fields[], frag_policy_fields[];
+/* Of a struct frag_trace_info the member `recorded_log`. */
+extern const struct frag_field frag_log_field[];
 
 /* A device with its ordinal: an object of frag_device_fields, or without it of frag_figures_fields. */
 struct frag_device_view {
@@ -42,6 +37,13 @@ extern const struct frag_field frag_device_fields[], frag_figures_fields[];
 	{ "evidence", FRAG_TYPE_TEXT, at, "with which allocators the rules were compared",      \
 	  .text = frag_evidence_of }
 const char *frag_evidence_of(const void *choice, char *buf);
+
+/*
+ * A parameter's value as text: is it JSON, a number, true or false? Else it is a text in a separate
+ * format.
+ */
+bool frag_param_is_json(const struct frag_param_spec *spec, uint64_t value,
+			char text[FRAG_PARAM_TEXT]);
 
 /* The members `policy` and `alloc_conf`, of the struct frag_choice at a pointer of a struct. */
 #define FRAG_CHOICE_FIELDS(type, choice)                                                        \
@@ -77,44 +79,9 @@ extern const char *const frag_bound_words[];
 	{ "at_least", FRAG_TYPE_CAPACITY, at(at_least), "of the device that the program needs;"   \
 	  " null: no device is enough", .absence = FRAG_UNLESS_MAX }
 
-/* What the policy's rules were compared with: a member `evidence`. */
-void frag_document_evidence(struct frag_node_ref in, const struct frag_choice *choice);
-
-#define FRAG_NO_ORDINAL UINT32_MAX
-
-/* What it was simulated on: a member `device`, with its number where there is one. */
-void frag_document_device(struct frag_node_ref in, const struct frag_device_figures *device,
-			  uint32_t ordinal, uint64_t total);
-
-/* How the log of a recording compares with its simulation: a member `recorded_log`. */
-void frag_document_log(struct frag_node_ref in, const struct frag_log_check *log);
-
-/*
- * What was read: a member of this name, and its scope as a member `scope` after it; or an element
- * where the name is NULL, whose scope frag_document_scopes() has. Returns it.
- */
-struct frag_node_ref frag_document_trace(struct frag_node_ref in, const char *key,
-					 const struct frag_trace_info *trace);
-
-/* A scope as a member of this name. */
-void frag_document_scope(struct frag_node_ref in, const char *key, const struct frag_scope *scope);
-
-/* The scopes of the traces as a member `scope`: a list, unless it is one trace. */
-void frag_document_scopes(struct frag_node_ref in, const struct frag_trace_info *const *traces,
-			  uint32_t count);
-
-/* The member `bound` of a document; */
-const char *frag_bound_name(enum frag_part part);
-/* and both, `bound` and `at_least`. */
-void frag_document_claim(struct frag_node_ref in, const struct frag_claim *claim);
-
 /* A string for each line of frag_frames_json(): an array. */
 void frag_json_frames(struct frag_node_ref in, const char *key, const char *frames);
 
-/* The member `calls` of a struct frag_driver_costs. */
+/* The member `calls` of a result and of a profile, of a struct frag_driver_costs. */
 #define FRAG_CALLS_FIELD(at) { "", FRAG_TYPE_MEMBERS, at, .fields = frag_calls_fields }
 extern const struct frag_field frag_calls_fields[];
-
-/* A member `calls` of a result and of a profile: the time of each kind of driver call, by size. */
-void frag_json_calls(struct frag_node_ref in, const struct frag_driver_costs *c);
-

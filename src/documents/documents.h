@@ -1,6 +1,6 @@
 /*
- * documents.h - writes fragsim's own files. Their readers are in the same
- * module. The man pages of section 5 describe each file.
+ * documents.h - writes and reads fragsim's own files: results, baselines, profiles, runs of a sweep. The
+ * man pages of section 5 describe each file.
  */
 #pragma once
 
@@ -11,13 +11,11 @@
 #include "compare/runs.h"
 #include "device/driver_cost_model.h"
 #include "device/gpu.h"
-#include "device/known_cards.h"
 #include "documents/fields.h"
 #include "explain/diagnose_run.h"
 #include "fragsim/device.h"
 #include "fragsim/metrics.h"
 #include "fragsim/trace.h"
-#include "messages/finder.h"
 #include "scope/claim.h"
 
 /*
@@ -80,18 +78,7 @@ bool frag_run_line_parse(struct frag_run_line *line, const char *text, size_t le
 const char *frag_oom_message(const struct frag_result *run, const struct frag_oom *oom, bool now,
 			     char buf[FRAG_OOM_MESSAGE_ROOM]);
 
-/* The groups of a text, at most `top` of its messages, and its accounts. */
-int frag_messages_write(const struct frag_message_groups *groups, uint32_t top,
-			struct frag_outfile *out, struct frag_error *err);
-extern const struct frag_document_type frag_message_document, frag_trace_document;
-
-/* Policies, ended by NULL, with their keys. */
-int frag_policies_write(const struct frag_policy_ops *const *policies, struct frag_outfile *out,
-			struct frag_error *err);
-
-/* Cards, an array of const struct frag_card *, ended by NULL: fragsim-list(1). */
-int frag_cards_write(void *cards, struct frag_outfile *out, struct frag_error *err);
-extern const struct frag_document_type frag_cards_document;
+extern const struct frag_document_type frag_trace_document;
 
 /* What a replay has learned of a device, out of a file: see fragsim-profile(5). */
 struct frag_profile {

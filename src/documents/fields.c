@@ -29,6 +29,8 @@ static struct frag_cell_value value_at(const struct frag_field *field, const cha
 		return v;
 	case FRAG_STORED_BOOL:
 		v.b = *(const bool *)at;
+		if (field->type == FRAG_TYPE_WORD)
+			v.text = field->words[v.b];
 		return v;
 	case FRAG_STORED_DOUBLE:
 		v.d = *(const double *)(const void *)at;
@@ -125,8 +127,13 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	case FRAG_TYPE_COUNT:
 	case FRAG_TYPE_BYTES:
 	case FRAG_TYPE_CAPACITY:
-	case FRAG_TYPE_SUM:
 		frag_json_u64(in, key, v.u);
+		return;
+	case FRAG_TYPE_SUM:
+		if (field->text)
+			frag_json_raw(in, key, v.text);
+		else
+			frag_json_u64(in, key, v.u);
 		return;
 	case FRAG_TYPE_INTEGER:
 		frag_json_i64(in, key, v.i);
@@ -146,6 +153,7 @@ static void put_scalar(struct frag_node_ref in, const char *key, const struct fr
 	case FRAG_TYPE_TEXT_JSON:
 	case FRAG_TYPE_NUMBER_JSON:
 	case FRAG_TYPE_ID:
+	case FRAG_TYPE_JSON:
 		frag_json_raw(in, key, v.text);
 		return;
 	case FRAG_TYPE_CONTENT:
@@ -195,7 +203,10 @@ static void put_range(struct frag_node_ref in, const uint64_t *range)
 	const struct frag_node_ref pair = frag_json_array(in, NULL);
 
 	frag_json_u64(pair, NULL, range[0]);
-	frag_json_u64_or_null(pair, NULL, range[1] != UINT64_MAX, range[1]);
+	if (range[1] != UINT64_MAX)
+		frag_json_u64(pair, NULL, range[1]);
+	else
+		frag_json_null(pair, NULL);
 }
 
 static void put_array(struct frag_node_ref in, const struct frag_field *fields, const void *of)
@@ -299,32 +310,30 @@ void frag_put_object(struct frag_node_ref in, const char *key, const struct frag
 		frag_put_fields(o, fields, of);
 }
 
-void frag_put_document(struct frag_node_ref root, const struct frag_document_type *d,
-		       const void *answer)
+static void put_document(struct frag_node_ref root, const struct frag_document_type *d, const void *answer)
 {
 	_Alignas(max_align_t) char view[FRAG_ELEMENT_MAX];
 
+	frag_json_text(root, "format", d->format);
+	frag_json_u64(root, "version", d->version);
+	if (!d->no_tool)
+		frag_document_tool(root);
 	if (d->view)
 		d->view(answer, view);
 	frag_put_fields(root, d->fields, d->view ? view : answer);
 }
 
-struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer)
+struct frag_json frag_document_cut(const struct frag_document_type *d, const void *answer, uint32_t top)
 {
 	struct frag_json doc;
-	const struct frag_node_ref root = frag_declared_begin(&doc, d);
+	const struct frag_node_ref root = frag_json_begin(&doc);
 
-	if (!d->no_tool)
-		frag_document_tool(root);
-	frag_put_document(root, d, answer);
+	doc.top = top;
+	put_document(root, d, answer);
 	return doc;
 }
 
-struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d)
+struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer)
 {
-	struct frag_node_ref root = frag_json_begin(doc);
-
-	frag_json_text(root, "format", d->format);
-	frag_json_u64(root, "version", d->version);
-	return root;
+	return frag_document_cut(d, answer, UINT32_MAX);
 }

@@ -29,7 +29,7 @@ enum frag_field_type {
 	FRAG_TYPE_COUNT,             /* an integer from 0 on */
 	FRAG_TYPE_BYTES,             /* the same; for people rounded: 2.63 GiB */
 	FRAG_TYPE_CAPACITY,          /* the same; for people exact: 2692 MiB */
-	FRAG_TYPE_SUM,               /* the same of many sizes, which may exceed 2^53 */
+	FRAG_TYPE_SUM,               /* the same of many sizes, which may exceed 2^53; by `text` 2^64 too */
 	FRAG_TYPE_INTEGER,           /* of either sign */
 	FRAG_TYPE_FLAG,              /* true or false */
 	FRAG_TYPE_NUMBER,            /* four digits after the point */
@@ -39,10 +39,11 @@ enum frag_field_type {
 	FRAG_TYPE_TEXT,              /* a C string */
 	FRAG_TYPE_TEXT_JSON,         /* a string that is JSON text already */
 	FRAG_TYPE_ID,                /* JSON text of a trace's handle: a number or a string */
+	FRAG_TYPE_JSON,              /* text that is JSON already, of the types that `members` lists */
 	FRAG_TYPE_SIZE,              /* of a document that is read: bytes, or a text such as 512MiB */
 	FRAG_TYPE_VALUE,             /* likewise: a number or a text */
 	FRAG_TYPE_FIGURE,            /* text of a column alone, which has a number */
-	FRAG_TYPE_WORD,              /* one of the field's words */
+	FRAG_TYPE_WORD,              /* one of the field's words, by its index; of a bool by false and true */
 	FRAG_TYPE_CONTENT,           /* a hash, as 16 hexadecimal digits */
 	FRAG_TYPE_HEX,               /* the bytes of a C string, two hexadecimal digits each */
 	FRAG_TYPE_OBJECT,            /* of the field's fields */
@@ -108,14 +109,16 @@ struct frag_field {
 	enum frag_field_type items;
 	/*
 	 * A list: element i of it into `element`, which has FRAG_ELEMENT_MAX bytes; false behind the
-	 * last. NULL: `count` is the offset of a uint32_t, and `size` that of an element.
+	 * last; element i - 1 is still there. NULL: `count` is the offset of a uint32_t, and `size` that
+	 * of an element.
 	 * An object: its struct as element 0, or null. NULL: it is a member of the struct.
 	 */
 	bool (*each)(const void *of, uint32_t i, void *element);
 	/* of a list that is cut: is element i among the n that are shown? NULL: the first n are */
 	bool (*shows)(const void *of, uint32_t i, uint32_t n);
 	void (*put)(struct frag_node_ref in, const void *of);   /* of FRAG_TYPE_MAP */
-	const char *members;            /* of FRAG_TYPE_MAP, or of a list: the schema of each, as JSON */
+	const char *members;            /* of FRAG_TYPE_MAP, or of a list: the schema of each, as JSON; of
+					 * FRAG_TYPE_JSON its `type` */
 	uint32_t there;
 	uint64_t least, most;           /* for the schema; most 0: no limit */
 	uint8_t absence;                /* enum frag_field_absence */
@@ -207,10 +210,10 @@ void frag_put_object(struct frag_node_ref in, const char *key, const struct frag
 struct frag_members;
 struct frag_at;
 /*
- * The way back, see json_rows.h: reads the members of the object into the struct, texts as copies,
+ * The way back, see json_members.h: reads the members of the object into the struct, texts as copies,
  * which are the caller's. A value that is null or missing, where it may be, is unchanged, and the
  * field's bool is set; what is not known, by the struct, is not read. Of fields whose value is stored
- * in the struct.
+ * in the struct; lists and maps are the caller's to read.
  */
 void frag_take_fields(struct frag_members *r, const struct frag_at *in,
 		      const struct frag_field *fields, void *to);
@@ -229,12 +232,9 @@ struct frag_document_type {
 	void (*view)(const void *answer, void *view);
 };
 
-/* Adds the fields of an answer to its document. */
-void frag_put_document(struct frag_node_ref root, const struct frag_document_type *d,
-		       const void *answer);
-
-/* The whole of it; to be ended by the caller. */
+/* The whole of it; to be ended by the caller. And with `top` rows of each list that --top cuts. */
 struct frag_json frag_document_of(const struct frag_document_type *d, const void *answer);
+struct frag_json frag_document_cut(const struct frag_document_type *d, const void *answer, uint32_t top);
 
 /*
  * Writes a document without a tool as it comes: a list may be too long to hold, and each of its elements
@@ -242,9 +242,6 @@ struct frag_json frag_document_of(const struct frag_document_type *d, const void
  */
 void frag_document_write_lines(const struct frag_document_type *d, const void *of,
 			       struct frag_outfile *out);
-
-/* Begins one: format and version. */
-struct frag_node_ref frag_declared_begin(struct frag_json *doc, const struct frag_document_type *d);
 
 /* Adds a member to the properties of a schema; and the names of those that are always there. */
 void frag_schema_member(struct frag_node_ref properties, const struct frag_field *field);

@@ -1,12 +1,15 @@
 /* fields_read.c - the members that fields describe, read back out of a JSON document. */
 #include "documents/fields.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/format.h"
 #include "base/parse.h"
-#include "documents/json_rows.h"
+#include "documents/json_members.h"
 
 /* One of the field's words, by its name or by the one that it had; its index. */
 static uint32_t take_word(struct frag_members *r, const struct frag_at *in,
@@ -31,6 +34,43 @@ static uint32_t take_word(struct frag_members *r, const struct frag_at *in,
 	return 0;
 }
 
+/* A count as the row bounds it, in the width that it is stored in. */
+static void take_bounded(struct frag_members *r, const struct frag_at *in,
+			const struct frag_field *field, void *at)
+{
+	const struct frag_at here = { .up = in, .key = field->name };
+	const uint64_t value = frag_take_count(r, in, field->name);
+	char wanted[60];
+
+	FRAG_ASSERT(field->store == FRAG_STORED_U64 || field->store == FRAG_STORED_U32);
+	if (value < field->least) {
+		snprintf(wanted, sizeof(wanted), "at least %" PRIu64 " is required", field->least);
+		frag_bad(r, &here, wanted);
+	}
+	if (field->store == FRAG_STORED_U64) {
+		*(uint64_t *)at = value;
+		return;
+	}
+	if (value > UINT32_MAX)
+		frag_bad(r, &here, "an integer below 2^32 is required");
+	*(uint32_t *)at = (uint32_t)value;
+}
+
+/* A string as JSON, with its quotes. */
+static char *take_json_text(struct frag_members *r, const struct frag_at *in, const char *key)
+{
+	char *text = frag_take_text(r, in, key), *json;
+
+	if (!text)
+		return NULL;
+	json = frag_new_json(text, strlen(text));
+	if (!json)
+		frag_bad_memory(r);
+	free(text);
+	return json;
+}
+
+/* The member's value, which is there, into the place that its type is stored at. */
 static void take_field(struct frag_members *r, const struct frag_at *in,
 		       const struct frag_field *field, void *at)
 {
@@ -39,7 +79,7 @@ static void take_field(struct frag_members *r, const struct frag_at *in,
 	switch (field->type) {
 	case FRAG_TYPE_COUNT:
 	case FRAG_TYPE_BYTES:
-		*(uint64_t *)at = frag_take_count(r, in, field->name);
+		take_bounded(r, in, field, at);
 		return;
 	case FRAG_TYPE_SUM:
 		*(uint64_t *)at = frag_take_sum(r, in, field->name);
@@ -56,8 +96,14 @@ static void take_field(struct frag_members *r, const struct frag_at *in,
 	case FRAG_TYPE_TEXT:
 		*(char **)at = frag_take_text(r, in, field->name);
 		return;
+	case FRAG_TYPE_TEXT_JSON:
+		*(char **)at = take_json_text(r, in, field->name);
+		return;
 	case FRAG_TYPE_WORD:
-		*(uint32_t *)at = take_word(r, in, field);
+		if (field->store == FRAG_STORED_BOOL)
+			*(bool *)at = take_word(r, in, field) != 0;
+		else
+			*(uint32_t *)at = take_word(r, in, field);
 		return;
 	case FRAG_TYPE_OBJECT:
 		object = frag_take_object(r, in, field->name);
@@ -67,8 +113,8 @@ static void take_field(struct frag_members *r, const struct frag_at *in,
 	case FRAG_TYPE_NUMBER:
 	case FRAG_TYPE_CHANGE:
 	case FRAG_TYPE_NUMBER_JSON:
-	case FRAG_TYPE_TEXT_JSON:
 	case FRAG_TYPE_ID:
+	case FRAG_TYPE_JSON:
 	case FRAG_TYPE_FIGURE:
 	case FRAG_TYPE_CONTENT:
 	case FRAG_TYPE_HEX:
@@ -93,6 +139,8 @@ void frag_take_fields(struct frag_members *r, const struct frag_at *in,
 		char *const at = (char *)to + fields->at;
 		bool there = !fields->optional || frag_has(r, in, fields->name);
 
+		if (fields->type == FRAG_TYPE_LIST || fields->type == FRAG_TYPE_MAP)
+			continue;
 		FRAG_ASSERT(!fields->via && !fields->get && !fields->text && !fields->each);
 		if (fields->type == FRAG_TYPE_MEMBERS) {
 			frag_take_fields(r, in, fields->fields, at);

@@ -1,5 +1,6 @@
 /* profile.c - writes and reads what a replay measured on a device: fragsim-profile(5). */
 #include "documents/document_head.h"
+#include "documents/json_members.h"
 #include "documents/documents.h"
 
 #include <stdlib.h>
@@ -21,12 +22,16 @@ static const char *gpu_name(const void *of, char *buf)
 }
 
 #define GPU(m) FRAG_AT(gpu_figures, m)
-static const struct frag_field gpu_fields[] = {
-	{ "name", FRAG_TYPE_TEXT, FRAG_WHOLE, "as the driver has it", .text = gpu_name, .nullable = true },
+/* Those that a simulation takes from a profile. */
+static const struct frag_field gpu_size_fields[] = {
 	{ "total_bytes", FRAG_TYPE_BYTES, GPU(total), .least = 1 },
 	{ "context_bytes", FRAG_TYPE_BYTES, GPU(context), "of a process; null: unknown",
 	  FRAG_THERE_IF(gpu_figures, context_known) },
 	{ "granularity_bytes", FRAG_TYPE_BYTES, GPU(granularity), "cudaMalloc rounds up to it", .least = 1 },
+	{ 0 },
+}, gpu_fields[] = {
+	{ "name", FRAG_TYPE_TEXT, FRAG_WHOLE, "as the driver has it", .text = gpu_name, .nullable = true },
+	FRAG_MEMBERS(FRAG_WHOLE, gpu_size_fields),
 	{ "small_granularity_bytes", FRAG_TYPE_BYTES, GPU(small_granularity), "requests of at most"
 	  " small_most_bytes are rounded up to it, and share pages; null: none are",
 	  .absence = FRAG_UNLESS_ZERO, .least = 1 },
@@ -106,15 +111,16 @@ static void profile_read_device(struct frag_members *r, const struct frag_at *ro
 			struct frag_device_figures *f)
 {
 	struct frag_at at = frag_take_object(r, root, "device");
+	struct frag_gpu_figures gpu = { .context = 0 };
 
 	if (r->rc)
 		return;
 	if (!frag_is_null(r, &at, "name"))
 		f->name = frag_take_text(r, &at, "name");
-	f->total = profile_take_size(r, &at, "total_bytes");
-	if (!frag_is_null(r, &at, "context_bytes"))
-		f->context = frag_take_count(r, &at, "context_bytes");
-	f->granularity = profile_take_size(r, &at, "granularity_bytes");
+	frag_take_fields(r, &at, gpu_size_fields, &gpu);
+	f->total = gpu.total;
+	f->context = gpu.context;
+	f->granularity = gpu.granularity;
 	if (!r->rc && f->context > f->total)
 		frag_bad(r, &(struct frag_at){ .up = &at, .key = "context_bytes" },
 			 "above total_bytes");

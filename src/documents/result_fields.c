@@ -68,20 +68,20 @@ static bool has_steps(const void *distribution, const struct frag_field *field)
 	{ #name, FRAG_TYPE_PERCENT, FRAG_AT(distribution, name), what, .known = has_steps, .nullable = true }
 #define OF_VALUES "the nearest rank, of values rounded to 0.01"
 const struct frag_field frag_distribution_fields[] = {
-	OVER_STEPS(min, "null, and so are those below: there are no steps"), OVER_STEPS(mean, NULL),
-	OVER_STEPS(p50, OF_VALUES), OVER_STEPS(p95, OF_VALUES), OVER_STEPS(p99, OF_VALUES),
-	OVER_STEPS(max, NULL), OVER_STEPS(last, NULL),
+	OVER_STEPS(min, "null, and so are those below: there are no events"),
+	OVER_STEPS(mean, NULL), OVER_STEPS(p50, OF_VALUES), OVER_STEPS(p95, OF_VALUES),
+	OVER_STEPS(p99, OF_VALUES), OVER_STEPS(max, NULL), OVER_STEPS(last, NULL),
 	{ "time_weighted_mean", FRAG_TYPE_PERCENT, FRAG_AT(distribution, time_weighted_mean),
 	  "each value for the time until the run's next row; null unless each row has a time, and they"
 	  " differ", FRAG_THERE_IF(distribution, weighted) },
 	{ "severe_steps", FRAG_TYPE_COUNT, FRAG_AT(distribution, severe_steps),
-	  "steps with a value above 70" },
+	  "events with a value above 70" },
 	{ 0 },
 };
 
 #undef METRIC
 #define METRIC(name, unit, since, peak, pool, rows, diff, text)                                 \
-	{ #name, FRAG_TYPE_OBJECT, FRAG_AT(result, name), text ", over the steps",              \
+	{ #name, FRAG_TYPE_OBJECT, FRAG_AT(result, name), text ", over the events",              \
 	  .fields = frag_distribution_fields },
 const struct frag_field frag_distributions_fields[] = {
 	FRAG_METRICS(PERCENT) { 0 },
@@ -102,8 +102,12 @@ const struct frag_field frag_device_sizes_fields[] = {
 	{ 0 },
 };
 
+const struct frag_field frag_ordinal_field[] = {
+	{ "ordinal", FRAG_TYPE_COUNT, FRAG_AT(result, device) }, { 0 },
+};
+
 const struct frag_field frag_result_device_fields[] = {
-	{ "ordinal", FRAG_TYPE_COUNT, FRAG_AT(result, device) },
+	FRAG_MEMBERS(FRAG_WHOLE, frag_ordinal_field),
 	{ "name", FRAG_TYPE_TEXT, FRAG_AT(result, device_name), .nullable = true },
 	FRAG_MEMBERS(FRAG_WHOLE, frag_device_sizes_fields),
 	{ 0 },
@@ -148,7 +152,15 @@ const struct frag_field frag_placed_fields[] = {
 
 const char *const frag_oom_kinds[] = { "capacity", "fragmentation", NULL };
 
-struct frag_cell_value frag_oom_kind_of(const void *oom)
-{
-	return FRAG_TEXT_OF(frag_oom_kinds[((const struct frag_oom *)oom)->fragmentation]);
-}
+const struct frag_field frag_mark_fields[] = {
+	{ "name", FRAG_TYPE_TEXT_JSON, FRAG_AT(mark, name) },
+	{ "step", FRAG_TYPE_COUNT, FRAG_AT(mark, step) },
+	{ 0 },
+};
+
+const struct frag_field frag_first_oom_fields[] = {
+	{ "step", FRAG_TYPE_COUNT, FRAG_AT(oom, step) },
+	{ "size", FRAG_TYPE_BYTES, FRAG_AT(oom, size) },
+	{ "cause", FRAG_TYPE_WORD, FRAG_AT(oom, fragmentation), .words = frag_oom_kinds },
+	{ 0 },
+};

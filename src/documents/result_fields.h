@@ -16,8 +16,8 @@ extern const struct frag_field frag_baseline_metrics_fields[], frag_baseline_pea
 /* Of a struct frag_distribution; without steps its values are null. */
 extern const struct frag_field frag_distribution_fields[];
 
-/* Of a struct frag_result: its device, and the sizes of that, */
-extern const struct frag_field frag_result_device_fields[], frag_device_sizes_fields[];
+/* Of a struct frag_result: its device, the number of that, and its sizes, */
+extern const struct frag_field frag_result_device_fields[], frag_ordinal_field[], frag_device_sizes_fields[];
 /* how it ended, how each percentage was distributed, and the time of driver calls. */
 extern const struct frag_field frag_status_fields[], frag_distributions_fields[];
 extern const struct frag_field frag_modelled_field[];
@@ -33,6 +33,9 @@ extern const struct frag_field frag_counts_fields[];
 /* Of a struct frag_runs: what its trace contains. Of a struct frag_given: each size. */
 extern const struct frag_field frag_content_fields[], frag_given_fields[];
 
-/* "fragmentation", "capacity": by whether enough bytes were free. */
+/* "capacity", "fragmentation": by whether enough bytes were free. */
 extern const char *const frag_oom_kinds[];
-struct frag_cell_value frag_oom_kind_of(const void *oom);
+
+/* Of a baseline: the policy, of a struct frag_run; a struct frag_oom, the first; a struct frag_timeline. */
+extern const struct frag_field frag_policy_text_fields[], frag_first_oom_fields[], frag_mark_fields[],
+	frag_course_fields[];

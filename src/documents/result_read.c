@@ -17,6 +17,7 @@
 #include "base/parse.h"
 #include "base/atomic_file.h"
 #include "documents/document_head.h"
+#include "documents/json_members.h"
 #include "documents/result_fields.h"
 #include "input/input.h"
 #include "trace/scope.h"
@@ -71,14 +72,11 @@ static void result_read_read_device(struct frag_members *r, const struct frag_at
 				    struct frag_run *to)
 {
 	struct frag_at at = frag_take_object(r, run, "device");
-	uint64_t ordinal;
 
 	if (r->rc)
 		return;
-	ordinal = frag_take_count(r, &at, "ordinal");
-	if (ordinal > UINT32_MAX)
-		frag_bad(r, &at, "an ordinal below 2^32 is required");
-	to->result.device = (uint32_t)ordinal;
+	frag_take_fields(r, &at, frag_ordinal_field, &to->result);
+	/* the run owns its name */
 	if (!frag_is_null(r, &at, "name"))
 		to->device_name = frag_take_text(r, &at, "name");
 	to->result.device_name = to->device_name;
@@ -115,8 +113,7 @@ static void result_read_read_policy(struct frag_members *r, const struct frag_at
 	struct frag_at params = frag_take_object(r, &at, "params");
 	struct frag_memory m;
 
-	to->policy = frag_take_text(r, &at, "text");
-	to->name = frag_take_text(r, &at, "name");
+	frag_take_fields(r, &at, frag_policy_text_fields, to);
 	if (r->rc)
 		return;
 	if (!frag_memory_open(&m)) {
@@ -142,7 +139,7 @@ static void result_read_read_policy(struct frag_members *r, const struct frag_at
 static void read_first_oom(struct frag_members *r, const struct frag_at *run,
 			   struct frag_result *to)
 {
-	struct frag_at list = frag_take_array(r, run, "oom"), at = { .up = NULL }, cause;
+	struct frag_at list = frag_take_array(r, run, "oom"), at = { .up = NULL };
 
 	if (!frag_next_element(r, &list, &at))
 		return;
@@ -153,25 +150,7 @@ static void read_first_oom(struct frag_members *r, const struct frag_at *run,
 		return;
 	}
 	to->oom_count = 1;
-	to->ooms->step = frag_take_count(r, &at, "step");
-	to->ooms->size = frag_take_count(r, &at, "size");
-	cause = frag_take(r, &at, "cause", FRAG_JSON_STRING, "a string is required");
-	to->ooms->fragmentation = !r->rc
-				  && strcmp(frag_json_string(cause.node), "fragmentation") == 0;
-}
-
-/* A mark's name as JSON with its quotes. */
-static char *take_json_text(struct frag_members *r, const struct frag_at *in, const char *key)
-{
-	char *text = frag_take_text(r, in, key), *json;
-
-	if (!text)
-		return NULL;
-	json = frag_new_json(text, strlen(text));
-	if (!json)
-		frag_bad_memory(r);
-	free(text);
-	return json;
+	frag_take_fields(r, &at, frag_first_oom_fields, to->ooms);
 }
 
 /*
@@ -193,8 +172,7 @@ static void result_read_read_marks(struct frag_members *r, const struct frag_at 
 		struct frag_mark *mark = &to->marks[to->mark_count];
 
 		frag_want_object(r, &at);
-		mark->name = take_json_text(r, &at, "name");
-		mark->step = frag_take_count(r, &at, "step");
+		frag_take_fields(r, &at, frag_mark_fields, mark);
 		read_metrics(r, &at, frag_metrics_fields, &mark->metrics);
 		to->mark_count++;
 	}
@@ -225,8 +203,7 @@ static void read_timeline(struct frag_members *r, const struct frag_at *run,
 	struct frag_at at = frag_take_object(r, run, "course"), stretch = { .up = NULL };
 	struct frag_at list = frag_take_array(r, &at, "stretches");
 
-	to->width = frag_take_count(r, &at, "width");
-	to->in_last = frag_take_count(r, &at, "in_last");
+	frag_take_fields(r, &at, frag_course_fields, to);
 	if (frag_length_of(r, &list) > FRAG_TIMELINE_MAX)
 		frag_bad(r, &list, "more than 64 windows");
 	if (!r->rc && (to->width & (to->width - 1) || (!to->width && frag_length_of(r, &list))))

@@ -20,7 +20,7 @@ static const struct frag_field stack_fields[] = {
 	{ "tag", FRAG_TYPE_TEXT_JSON, HOLDER(tag), "null: blocks without one", .nullable = true },
 	{ "bytes", FRAG_TYPE_BYTES, HOLDER(bytes) },
 	{ "blocks", FRAG_TYPE_COUNT, HOLDER(blocks), .least = 1 },
-	{ "oldest", FRAG_TYPE_COUNT, HOLDER(oldest), "the step at which the oldest was allocated" },
+	{ "oldest", FRAG_TYPE_COUNT, HOLDER(oldest), "the event that allocated the oldest" },
 	{ "all_stacks", FRAG_TYPE_COUNT, HOLDER(all_stacks), "of a trace with stacks: the number of"
 	  " different ones", .absence = FRAG_UNLESS_ZERO, .optional = true, .least = 1 },
 	{ "stacks", FRAG_TYPE_LIST, FRAG_ARRAY_IN(tag_usage, stacks, stack_count), "the first three by"
@@ -76,8 +76,8 @@ static const struct frag_field hole_fields[] = {
 	{ "id", FRAG_TYPE_ID, OOM(id), "of the request; null: an initial pool", .nullable = true },
 	{ "size", FRAG_TYPE_BYTES, OOM(size), "requested" },
 	{ "message", FRAG_TYPE_TEXT, FRAG_WHOLE, "in PyTorch's wording", .text = message_of },
-	{ "cause", FRAG_TYPE_WORD, FRAG_WHOLE_VIA(oom_view, oom), "fragmentation: free + device_free is at"
-	  " least `tried`", .get = frag_oom_kind_of, .words = frag_oom_kinds },
+	{ "cause", FRAG_TYPE_WORD, FRAG_VIA(oom_view, oom, oom, fragmentation), "fragmentation: free +"
+	  " device_free is at least `tried`", .words = frag_oom_kinds },
 	{ "tried", FRAG_TYPE_BYTES, OOM(tried), "what the policy last requested of the device" },
 	{ "limit", FRAG_TYPE_BYTES, OOM(limit), "what set_fraction, or the policy itself, allows of the"
 	  " device; null: no limit", .absence = FRAG_UNLESS_MAX },
@@ -109,7 +109,7 @@ static bool answer_view(const void *of, uint32_t i, void *element)
 	if (!v->answer || v->run->last.opaque)
 		return false;
 	*to = (struct frag_answer_view){
-		.run = v->run, .answer = v->answer, .oom = frag_diagnosis_cause(v->answer, v->run),
+		.run = v->run, .answer = v->answer, .oom = frag_diagnosis_oom(v->answer, v->run),
 		.hopeless = frag_diagnosis_exceeds_capacity(v->answer, v->run),
 		.fits = !v->run->oom_count,
 	};
@@ -129,7 +129,7 @@ static struct frag_cell_value run_verdict(const void *of)
 
 static struct frag_cell_value cause_of(const void *of)
 {
-	return FRAG_TEXT_OF(frag_oom_cause_name(((const struct frag_answer_view *)of)->oom.cause));
+	return FRAG_TEXT_OF(frag_oom_verdict_name(((const struct frag_answer_view *)of)->oom.verdict));
 }
 
 /* UINT64_MAX: not known. */
@@ -146,7 +146,7 @@ static bool needs_view(const void *of, uint32_t i, void *element)
 
 	(void)i;
 	*(struct frag_needs_view *)element = (struct frag_needs_view){
-		a, frag_diagnosis_lower_bound(a, v->run),
+		a, a->requested + v->run->context + v->run->other,
 		!a->smallest && a->failing ? a->failing - 1 : UINT64_MAX,
 	};
 	return v->fits || a->requested;
@@ -216,7 +216,7 @@ static const struct frag_field needs_fields[] = {
 	{ "smallest", FRAG_TYPE_BYTES, NEEDS(smallest), "of a failed run: the smallest larger device that"
 	  " fits; null: unknown, as below", .absence = FRAG_UNLESS_ZERO },
 	{ "reliable", FRAG_TYPE_BYTES, NEEDS(reliable), "the smallest device from which all that were"
-	  " examined fit, up to 5 % above `smallest`", .absence = FRAG_UNLESS_ZERO },
+	  " examined fit, up to half above `smallest`", .absence = FRAG_UNLESS_ZERO },
 	{ "more_than", FRAG_TYPE_BYTES, FRAG_AT(needs_view, more_than), "of a failed run without `smallest`:"
 	  " no device of up to this size fits", .absence = FRAG_UNLESS_MAX },
 	{ 0 },
@@ -242,8 +242,8 @@ static const struct frag_field needs_fields[] = {
 }, answer_fields[] = {
 	{ "verdict", FRAG_TYPE_WORD, FRAG_WHOLE_VIA(answer_view, run), .get = run_verdict, .words = verdicts },
 	{ "cause", FRAG_TYPE_WORD, FRAG_WHOLE, "of a failed run, else null", .get = cause_of,
-	  .words = frag_oom_cause_names + 1, .except = FRAG_CAUSE_BIT(OUTSIDE) | FRAG_CAUSE_BIT(UNKNOWN)
-	  | FRAG_CAUSES_OF_MESSAGES,
+	  .words = frag_oom_verdict_names + 1, .except = FRAG_VERDICT_BIT(OUTSIDE) | FRAG_VERDICT_BIT(UNKNOWN)
+	  | FRAG_VERDICTS_OF_MESSAGES,
 	  .nullable = true },
 	{ "needs", FRAG_TYPE_OBJECT, FRAG_WHOLE, "what the whole trace needs; null: a failed run that fails"
 	  " on an unlimited device too", .each = needs_view, .fields = needs_fields, .nullable = true },
@@ -324,8 +324,8 @@ static bool taking_at(const void *of, uint32_t i, void *element)
 #define TAKING(m) FRAG_VIA(taking_view, taking, taking, m)
 static const struct frag_field prediction_fields[] = {
 	{ "differs", FRAG_TYPE_FLAG, PREDICTED(differs), "a decision of GPU and simulation does" },
-	{ "first_difference", FRAG_TYPE_COUNT, PREDICTED(first_difference), "the step of the first such"
-	  " decision, or null", FRAG_THERE_IF(prediction, differs) },
+	{ "first_difference", FRAG_TYPE_COUNT, PREDICTED(first_difference), "the event of the first"
+	  " such decision, or null", FRAG_THERE_IF(prediction, differs) },
 	{ "steps", FRAG_TYPE_COUNT, PREDICTED(steps), "that were compared" },
 	{ "reserved_predicted", FRAG_TYPE_BYTES, PREDICTED(reserved_predicted), "the peak of reserved" },
 	{ "reserved_measured", FRAG_TYPE_BYTES, PREDICTED(reserved_measured) },
@@ -335,8 +335,8 @@ static const struct frag_field prediction_fields[] = {
 	{ "free_predicted", FRAG_TYPE_INTEGER, PREDICTED(free_predicted), "the minimum of free memory of the"
 	  " device" },
 	{ "free_measured", FRAG_TYPE_INTEGER, PREDICTED(free_measured) },
-	{ "oom_step_predicted", FRAG_TYPE_COUNT, PREDICTED(oom_step_predicted), "the step of the first"
-	  " out-of-memory, or null", FRAG_THERE_IF(prediction, oom_predicted) },
+	{ "oom_step_predicted", FRAG_TYPE_COUNT, PREDICTED(oom_step_predicted), "the event of the"
+	  " first out-of-memory, or null", FRAG_THERE_IF(prediction, oom_predicted) },
 	{ "oom_step_measured", FRAG_TYPE_COUNT, PREDICTED(oom_step_measured),
 	  FRAG_THERE_IF(prediction, oom_measured) },
 	{ "error_bytes", FRAG_TYPE_INTEGER, PREDICTED(error_bytes), "used_predicted - used_measured" },
@@ -407,8 +407,7 @@ static const char *run_evidence(const void *of, char *buf)
 
 #define RESULT(m) FRAG_AT(result, m)
 static const struct frag_field mark_fields[] = {
-	{ "name", FRAG_TYPE_TEXT_JSON, FRAG_AT(mark, name) },
-	{ "step", FRAG_TYPE_COUNT, FRAG_AT(mark, step) },
+	FRAG_MEMBERS(FRAG_WHOLE, frag_mark_fields),
 	FRAG_MEMBERS(FRAG_AT(mark, metrics), frag_metrics_fields), { 0 },
 }, beginning_fields[] = {
 	{ "segments", FRAG_TYPE_BYTES, RESULT(beginning.segments) },
@@ -424,7 +423,7 @@ static const struct frag_field mark_fields[] = {
 	FRAG_MEMBERS(FRAG_WHOLE, frag_status_fields),
 	{ "peak", FRAG_TYPE_OBJECT, RESULT(peak), "the largest of each metric except percentages",
 	  .fields = frag_peak_fields },
-	{ "last", FRAG_TYPE_OBJECT, RESULT(last), "the metrics after the last step",
+	{ "last", FRAG_TYPE_OBJECT, RESULT(last), "the metrics after the last event",
 	  .fields = frag_metrics_fields },
 	FRAG_MEMBERS(FRAG_WHOLE, frag_distributions_fields),
 	FRAG_LOWER_BOUND_FIELD(RESULT(lower_bound)),

@@ -111,6 +111,8 @@ static void put_type(struct frag_node_ref in, const struct frag_field *field,
 {
 	if (type == FRAG_TYPE_WORD)
 		put_enum(in, field, nullable);
+	else if (type == FRAG_TYPE_JSON)
+		frag_json_raw(in, "type", field->members);
 	else
 		put_type_name(in, type, nullable);
 	put_bounds(in, field, type);

@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "documents/document_head.h"
+#include "trace/header_scan.h"
 #include "trace/record_scan.h"
 
 /* The types of the kinds of members; all except the op are optional. */
@@ -34,7 +35,7 @@ static const struct frag_field segment_fields[] = {
 		     "\"minItems\":2,\"maxItems\":2}" },
 	{ 0 },
 }, block_fields[] = {
-	COUNT("event", 0, "the step of its alloc"),
+	COUNT("event", 0, "the event of its alloc"),
 	COUNT("segment", 0, "its number"),
 	COUNT("offset", 0, NULL),
 	COUNT("requested", 0, "the size of that alloc"),

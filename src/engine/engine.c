@@ -9,6 +9,7 @@
 #include "base/array_grow.h"
 #include "engine/fast_path.h"
 #include "events/id_map.h"
+#include "heap/refusal.h"
 #include "heap/relocate.h"
 
 const char *frag_step_status_name(enum frag_step_status status)
@@ -76,21 +77,31 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 	return 0;
 }
 
-int frag_engine_copy(struct frag_engine *e, const struct frag_choice *choice, struct frag_error *err)
+/* Each member is named, as in frag_heap_copy(). */
+int frag_engine_copy(struct frag_engine *e, const struct frag_engine *from,
+		     const struct frag_choice *choice, struct frag_error *err)
 {
-	const struct frag_policy_ops *ops = e->policy.ops;
+	const struct frag_policy_ops *ops = from->policy.ops;
 	bool good;
 
-	e->policy_error.code = 0;
-	e->device.err = e->policy.err = &e->policy_error;
-	e->policy.param = choice->param;
-	e->name = name_of(choice);
-	e->policy.heap = frag_heap_copy(e->policy.heap, &e->device);
+	FRAG_ASSERT(from->device.ops->plain);
+	*e = (struct frag_engine){
+		.device = from->device, .name = name_of(choice), .counts = from->counts,
+		.policy = {
+			.ops = ops, .param = choice->param, .err = &e->policy_error,
+			.state = from->policy.state, .device = from->policy.device,
+		},
+		.restored = from->restored, .restored_count = from->restored_count,
+		.restoring = from->restoring, .restoring_blocks = from->restoring_blocks,
+		.trusted = from->trusted, .open = from->open,
+		.pool_refused = from->pool_refused, .stopped = from->stopped,
+	};
+	e->device.err = &e->policy_error;
+	e->policy.heap = frag_heap_copy(from->policy.heap, &e->device);
 	good = e->policy.heap != NULL;
 	good &= frag_array_copy(&e->policy.state, ops->state_size, 0, 1);
 	good &= frag_array_copy(&e->restored, e->restored_count, 0, sizeof(*e->restored));
-	good &= frag_array_copy(&e->metrics.series, e->metrics.series != NULL, 0,
-				sizeof(*e->metrics.series));
+	good &= frag_run_metrics_copy(&e->metrics, &from->metrics);
 	if (!good)
 		return frag_fail_nomem(err);
 	e->totals = frag_heap_totals(e->policy.heap);
@@ -114,12 +125,12 @@ static const char *when(const struct frag_event *ev, uint32_t device, char *buf,
 	char id[FRAG_ID_ROOM] = "", on[24] = "";
 
 	if (!ev)
-		return "before the first step";
+		return "before the first event";
 	if (ev->members & FRAG_HAS_ID)
 		frag_show_id(&ev->id, id);
 	if (device)
 		snprintf(on, sizeof(on), "device %" PRIu32 ", ", device);
-	snprintf(buf, size, "%sstep %" PRIu64 " (%s%s%s)", on, ev->step,
+	snprintf(buf, size, "%sevent %" PRIu64 " (%s%s%s)", on, ev->step,
 		 frag_op_name((enum frag_op)ev->op), *id ? " id " : "", id);
 	return buf;
 }
@@ -256,7 +267,7 @@ static int restore_block(struct frag_engine *e, const struct frag_spot *place,
 }
 
 __attribute__((cold))
-int frag_engine_refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected)
+int frag_engine_refuse_count(struct frag_engine *e, const char *hook, uint32_t expected)
 {
 	return frag_refuse(e->policy.heap, hook,
 			   "the number of allocated blocks after it is %" PRIu32 ", not %" PRIu32,
@@ -264,7 +275,7 @@ int frag_engine_refuse_count(const struct frag_engine *e, const char *hook, uint
 }
 
 __attribute__((cold))
-int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_request *rq,
+int frag_engine_refuse_answer(struct frag_engine *e, const struct frag_request *rq,
 			      frag_block b)
 {
 	static const char hook[] = "alloc";
@@ -473,7 +484,7 @@ int frag_engine_step(struct frag_engine *e, const struct frag_event *ev, struct 
 {
 	int rc;
 
-	FRAG_ASSERT(!e->stopped && !e->refused);
+	FRAG_ASSERT(!e->stopped && !e->pool_refused);
 	frag_heap_step_inline(e->policy.heap);
 	e->policy_error.code = 0;
 	e->restoring_blocks = e->restoring_blocks && ev->place;

@@ -1,9 +1,8 @@
-/* engine.h - one policy on one device, and a simulation: one policy over all devices of a trace. */
+/* engine.h - one policy on one device. */
 #pragma once
 
 #include "fragsim/engine.h"
 #include "metrics/run_metrics.h"
-#include "policy/policies.h"
 
 /* What a slot of the trace holds under this policy. */
 struct frag_slot {
@@ -32,7 +31,7 @@ struct frag_engine {
 	bool restoring_blocks;          /* so far each event was one of an initial block */
 	bool trusted;                   /* the policy is ours, and the run is not checked */
 	bool open;                      /* the device is */
-	bool refused;                   /* the device refused its initial pool: it runs no event */
+	bool pool_refused;              /* the device refused its initial pool: it runs no event */
 	bool stopped;                   /* an OOM ended its run */
 };
 
@@ -42,11 +41,11 @@ int frag_engine_init(struct frag_engine *e, const struct frag_choice *choice,
 		     struct frag_error *err);
 
 /*
- * On entry *e is a borrowed copy of another engine's struct, on a plain device; on return it
- * owns its memory. param: the policy's, of the same choice. The caller must release *e also on
- * failure.
+ * Makes *e a copy of an engine on a plain device; choice: the same, where the copy may borrow it.
+ * The caller must release *e also on failure. -FRAG_ENOMEM
  */
-int frag_engine_copy(struct frag_engine *e, const struct frag_choice *choice, struct frag_error *err);
+int frag_engine_copy(struct frag_engine *e, const struct frag_engine *from,
+		     const struct frag_choice *choice, struct frag_error *err);
 void frag_engine_fini(struct frag_engine *e);
 
 /* Before the first step: 0, or -FRAG_EDEVMEM where an initial pool was refused. */
@@ -74,61 +73,3 @@ void frag_engine_describe(struct frag_engine *e, const struct frag_slot *slots,
 /* The message of a step's failure with rc, as a hook or the heap returned it. */
 int frag_engine_fail(struct frag_engine *e, const struct frag_event *ev, uint32_t device, int rc,
 		     struct frag_error *err);
-
-/* One policy over all devices of a trace. */
-struct frag_sim {
-	struct frag_choice choice;
-	struct frag_sim_options options;
-	const struct frag_symbols *symbols;     /* of the events that it is fed */
-	struct frag_devices devices;    /* of this run */
-	struct frag_engine *engines;    /* one a device */
-	struct frag_result *results;    /* likewise; OOMs and marks gather here */
-	uint32_t device_count;
-	struct frag_slot *slots;
-	uint32_t slot_count, slot_capacity;
-	struct frag_observer observers[FRAG_OBSERVERS_MAX];
-	uint32_t observer_count;
-	bool watched;                   /* by observers, or for --check */
-	uint32_t marks;                 /* kept, of all devices */
-	bool marks_cut;                 /* one was above FRAG_MARKS_ALL_MAX: none is kept since */
-	uint32_t stopped;               /* devices whose run an OOM has ended */
-	bool begun;                     /* the devices are */
-	bool fed;                       /* a batch was */
-	bool retired;
-	struct frag_step_move *moves;   /* of the step that observers are shown */
-	uint32_t move_capacity;
-	bool plugged;                   /* the policy is a plug-in */
-	bool busy;                      /* its hooks may be called: it is begun, or fed */
-	uint64_t step;                  /* the current one, which the report of a crash names */
-	struct frag_error failure;      /* of the policy, while others go on; code 0: none */
-};
-
-/* The slot of a new block, made with those before it. -FRAG_ENOMEM */
-int frag_sim_make_slot(struct frag_sim *sim, uint32_t slot, struct frag_error *err);
-
-/* No observer reads steps, and the state of devices changes by calls of the heap alone. */
-static inline bool frag_sim_is_unwatched(const struct frag_sim *sim)
-{
-	return !sim->watched && sim->engines[0].device.ops->plain;
-}
-
-/* The hooks of a plug-in are called from here on; before the first step that is NULL. */
-static inline void frag_sim_enter_plugin(const struct frag_sim *sim, const uint64_t *step)
-{
-	if (sim->plugged)
-		frag_plugin_begin(sim->choice.text, step);
-}
-
-static inline void frag_sim_leave_plugin(const struct frag_sim *sim)
-{
-	if (sim->plugged)
-		frag_plugin_end();
-}
-
-/*
- * frag_workers_run() where between, if it is not NULL, is called when all simulations have had a
- * batch and none has begun the next: they wait for it. With ctx, by any thread.
- */
-int frag_workers_in_step(struct frag_sim *const *sims, uint32_t count, struct frag_trace *trace,
-			 const struct frag_worker_options *options, void (*between)(void *ctx),
-			 void *ctx, struct frag_error *err);

@@ -8,21 +8,21 @@
 #pragma once
 
 #include "base/inline.h"
-#include "engine/engine.h"
+#include "engine/sim.h"
 #include "events/tape.h"
 #include "heap/heap_inline.h"
 #include "metrics/run_metrics.h"
 
 /* Which rule was broken; -FRAG_EPOLICY. */
-int frag_engine_refuse_count(const struct frag_engine *e, const char *hook, uint32_t expected);
-int frag_engine_refuse_answer(const struct frag_engine *e, const struct frag_request *rq,
+int frag_engine_refuse_count(struct frag_engine *e, const char *hook, uint32_t expected);
+int frag_engine_refuse_answer(struct frag_engine *e, const struct frag_request *rq,
 			      frag_block b);
 
 /*
  * Checks that a hook has left the expected number of allocated blocks. Returns 0 or
  * -FRAG_EPOLICY. This program's own policies are checked only in a checked run.
  */
-static inline int frag_check_count(const struct frag_engine *e, const char *hook,
+static inline int frag_check_count(struct frag_engine *e, const char *hook,
 				    uint32_t expected)
 {
 	if (e->trusted || e->totals->blocks == expected)
@@ -31,7 +31,7 @@ static inline int frag_check_count(const struct frag_engine *e, const char *hook
 }
 
 /* Checks that the answer is a new block, as requested. Returns 0 or -FRAG_EPOLICY. */
-static inline int frag_check_answer(const struct frag_engine *e, const struct frag_request *rq,
+static inline int frag_check_answer(struct frag_engine *e, const struct frag_request *rq,
 				    frag_block b, uint32_t blocks_before)
 {
 	const struct frag_heap *h = e->policy.heap;
@@ -143,7 +143,7 @@ static inline void frag_reset_step(struct frag_engine *e)
 {
 	struct frag_heap *h = e->policy.heap;
 
-	if (h->call_count || h->refused || h->refusal[0])
+	if (h->call_count || h->refused_bytes || h->refusal[0])
 		frag_heap_step_inline(h);
 	e->policy_error.code = 0;
 }

@@ -1,14 +1,10 @@
-/*
- * sim_queries.c - the queries of a simulation: its results, the slots of its blocks, and the other
- * totals under which it would have been the same.
- */
+/* sim_queries.c - the queries of a simulation: its results, its blocks, and for which totals they hold. */
 #include "engine/sim_queries.h"
 
 #include "base/bug.h"
 #include "engine/fast_path.h"
 #include "heap/heap_inline.h"
 #include "heap/relocate.h"
-#include "policy/policies.h"
 
 /*
  * Each call computes the results again, so callers can also request them in the middle of a run.
@@ -22,7 +18,6 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		struct frag_engine *e = &sim->engines[d];
 		const struct frag_totals *b = e->totals;
 		const struct frag_moves moves = frag_heap_moves(e->policy.heap);
-		const struct frag_memory_stats *stats;
 
 		frag_run_metrics_look(&e->metrics, e->policy.heap, &e->device);
 		r->choice = sim->choice;
@@ -40,10 +35,11 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 			.unmeasured_calls = e->device.model_unknown,
 		};
 		r->compaction = (struct frag_compaction){
-			.there = r->choice.ops == &frag_policy_compact, .moves = moves.moves,
+			.there = r->choice.ops->moves, .moves = moves.moves,
 			.blocks = moves.blocks, .bytes = moves.bytes,
 		};
-		r->planned = *frag_plan_followed(&e->policy);
+		if (r->choice.ops->planned)
+			r->planned = r->choice.ops->planned(&e->policy);
 		r->min_capacity = e->device.min_capacity;
 		r->end_capacity = e->device.end_capacity;
 		r->calls = e->device.calls;
@@ -58,36 +54,11 @@ const struct frag_result *frag_sim_results(struct frag_sim *sim, bool interrupte
 		r->counts.merges = b->merges;
 		r->counts.retries = b->retries;
 		r->marks_cut = sim->marks_cut;
-		stats = r->choice.ops->stats ? r->choice.ops->stats(&e->policy) : NULL;
-		r->has_stats = stats != NULL;
-		if (stats)
-			r->stats = *stats;
+		r->has_stats = r->choice.ops->stats && r->choice.ops->stats(&e->policy, &r->stats);
 		frag_run_metrics_result(&e->metrics, r);
 	}
 	frag_sim_leave_plugin(sim);
 	return sim->results;
-}
-
-void frag_sim_retire(struct frag_sim *sim, bool interrupted)
-{
-	uint32_t count;
-
-	frag_sim_results(sim, interrupted, &count);
-	for (uint32_t d = 0; d < count && !sim->retired; d++)
-		frag_engine_fini(&sim->engines[d]);
-	free(sim->slots);
-	sim->slots = NULL;
-	sim->slot_count = sim->slot_capacity = 0;
-	sim->retired = true;
-}
-
-void frag_sim_measured(struct frag_sim *sim, uint32_t device, const struct frag_prediction *p,
-		       const struct frag_driver_costs *costs, const struct frag_probes *probes)
-{
-	FRAG_ASSERT(device < sim->device_count);
-	sim->results[device].prediction = *p;
-	sim->results[device].costs = costs;
-	sim->results[device].probes = probes;
 }
 
 const struct frag_symbols *frag_sim_symbols(const struct frag_sim *sim)
@@ -112,13 +83,25 @@ uint64_t frag_sim_ooms(const struct frag_sim *sim, uint32_t device)
 	return sim->engines[device].counts.ooms;
 }
 
+const struct frag_oom *frag_sim_oom(const struct frag_sim *sim, uint32_t device, uint32_t i)
+{
+	FRAG_ASSERT(device < sim->device_count);
+	return i < sim->results[device].oom_count ? &sim->results[device].ooms[i] : NULL;
+}
+
 const struct frag_oom *frag_sim_last_oom(const struct frag_sim *sim, uint32_t device)
 {
-	const struct frag_result *r;
-
 	FRAG_ASSERT(device < sim->device_count);
-	r = &sim->results[device];
-	return r->oom_count ? &r->ooms[r->oom_count - 1] : NULL;
+	return frag_sim_oom(sim, device, sim->results[device].oom_count - 1);
+}
+
+struct frag_metrics frag_sim_metrics(const struct frag_sim *sim, uint32_t device)
+{
+	struct frag_metrics now;
+
+	FRAG_ASSERT(device < sim->device_count && !sim->retired);
+	frag_metrics_read(&now, sim->engines[device].policy.heap, &sim->engines[device].device);
+	return now;
 }
 
 frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
@@ -127,25 +110,25 @@ frag_block frag_sim_block(const struct frag_sim *sim, uint32_t slot)
 		? sim->slots[slot].block : FRAG_NO_BLOCK;
 }
 
-int frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev,
-		  struct frag_sought *out)
+struct frag_sought frag_sim_seek(const struct frag_sim *sim, const struct frag_event *ev)
 {
-	struct frag_policy *p = &sim->engines[ev->device].policy;
 	const struct frag_request rq = frag_request_of(ev);
-	int rc;
+	struct frag_sought sought = { .list = FRAG_NO_LIST, .bytes = ev->bytes };
+	const struct frag_policy *p;
 
-	*out = (struct frag_sought){ .list = FRAG_NO_LIST, .bytes = ev->bytes };
+	FRAG_ASSERT(ev->device < sim->device_count && !sim->retired);
+	p = &sim->engines[ev->device].policy;
 	if (!p->ops->seek)
-		return 0;
+		return sought;
 	/* within a step it has been entered already */
 	if (!sim->busy)
 		frag_sim_enter_plugin(sim, &sim->step);
-	rc = p->ops->seek(p, &rq, out);
+	sought = p->ops->seek(p, &rq);
 	if (!sim->busy)
 		frag_sim_leave_plugin(sim);
 	/* whatever it says, a block is as large as its request */
-	out->bytes = out->bytes > ev->bytes ? out->bytes : ev->bytes;
-	return rc;
+	sought.bytes = sought.bytes > ev->bytes ? sought.bytes : ev->bytes;
+	return sought;
 }
 
 void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
@@ -170,45 +153,9 @@ void frag_sim_walk(const struct frag_sim *sim, uint32_t device, void *ctx,
 
 frag_addr frag_sim_address(const struct frag_sim *sim, uint32_t device, uint32_t slot)
 {
+	FRAG_ASSERT(device < sim->device_count && !sim->retired);
 	FRAG_ASSERT(slot < sim->slot_count && sim->slots[slot].block < SLOT_FIRST_STATE);
 	return frag_heap_address(sim->engines[device].policy.heap, sim->slots[slot].block);
-}
-
-/* Another total ------------------------------------------------------------ */
-
-/* What a live block takes in a heap: its record, and its share of segments and lists. */
-#define BLOCK_BYTES 128
-
-/* A policy, and the total that its ranges were made under. */
-struct former {
-	const struct frag_policy *policy;
-	uint64_t total;
-};
-
-static uint64_t resized(void *ctx, uint64_t page, uint64_t bytes, uint64_t end)
-{
-	const struct former *former = ctx;
-
-	return former->policy->ops->range_bytes(former->policy, page, bytes, end, former->total);
-}
-
-bool frag_sim_retotal(struct frag_sim *sim, uint32_t device, uint64_t total)
-{
-	struct frag_engine *e;
-	struct former former;
-
-	FRAG_ASSERT(device < sim->device_count);
-	e = &sim->engines[device];
-	former = (struct former){ .policy = &e->policy, .total = e->device.total };
-	if (!total || total < e->device.min_capacity || total >= e->device.end_capacity
-	    || sim->options.level != FRAG_LEVEL_SURVIVE || sim->plugged || sim->retired
-	    || e->device.ops != &frag_device_simulated)
-		return false;
-	e->device.total = sim->devices.figures[device].total = total;
-	frag_device_limit(&e->device, e->device.fraction);
-	if (e->policy.ops->range_bytes)
-		frag_heap_resize_ranges(e->policy.heap, &former, resized);
-	return true;
 }
 
 void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *min_capacity,
@@ -219,11 +166,15 @@ void frag_sim_interval(const struct frag_sim *sim, uint32_t device, uint64_t *mi
 	*end_capacity = sim->engines[device].device.end_capacity;
 }
 
+/* What a live block takes in a heap: its record, and its share of segments and lists. */
+#define BLOCK_BYTES 128
+
 /* A long free list has bins, which are the larger part of a small heap. */
 uint64_t frag_sim_bytes(const struct frag_sim *sim)
 {
 	uint64_t bytes = sizeof(*sim) + sim->slot_count * sizeof(*sim->slots);
 
+	FRAG_ASSERT(!sim->retired);
 	for (uint32_t d = 0; d < sim->device_count; d++) {
 		const struct frag_index *x = &sim->engines[d].policy.heap->index;
 

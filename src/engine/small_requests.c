@@ -13,6 +13,8 @@
 #define AHEAD 8192
 /* A tape is worth it if at least one request in SHARE is small. */
 #define SHARE 8
+/* Events between two calls of stop. */
+#define ASKS 65536
 /* Bytes that beginnings of timelines may use, in addition to half the size of the tape. */
 #define BYTES_MAX (UINT64_C(8) << 20)
 
@@ -26,10 +28,11 @@ struct frag_smallreq_timeline {
 	const struct frag_smallreq_timeline *parent;    /* NULL: the first */
 	struct frag_smallreq_timeline *older;           /* in the list of all */
 	uint32_t start;                 /* its first event */
+	pthread_mutex_t lock;           /* of all that follows */
 	uint32_t known;                 /* the changes before this event are known */
 	uint32_t count;                 /* of these changes; they do not move, for readers */
 	struct frag_chunks changes;     /* of struct small_change */
-	struct frag_sim *begin;         /* the small requests alone, before `start` */
+	struct frag_sim *begin;         /* the small requests alone, before `start`; made once */
 	struct frag_sim *sim;           /* the same before `known`; NULL: to be made again */
 };
 
@@ -44,7 +47,8 @@ struct frag_smallreq {
 	const struct frag_tape_site *site;      /* of the first small request */
 	uint32_t slots;                 /* the tape uses no slot from here on */
 	uint32_t ahead;
-	pthread_mutex_t lock;           /* of all that follows, and of the timelines */
+	struct frag_job job;            /* its stop alone */
+	pthread_mutex_t lock;           /* of all that follows; taken last */
 	struct frag_smallreq_timeline *newest;
 	uint64_t bytes, bytes_max;
 };
@@ -106,7 +110,10 @@ static bool small_sort_event(struct frag_smallreq *s, bool *small_slots, uint32_
 	return true;
 }
 
-/* Decides whether small requests can be simulated separately, and are worth it. -FRAG_ENOMEM */
+/*
+ * Decides whether small requests can be simulated separately, and are worth it: not where the search
+ * is stopped. -FRAG_ENOMEM
+ */
 static int small_sort(struct frag_smallreq *s, struct frag_error *err)
 {
 	const struct frag_tape *tape = s->tape;
@@ -124,7 +131,8 @@ static int small_sort(struct frag_smallreq *s, struct frag_error *err)
 	}
 	s->worth_it = true;
 	for (uint32_t i = 0; i < tape->count && s->worth_it; i++)
-		s->worth_it = small_sort_event(s, small_slots, i, &count);
+		s->worth_it = small_sort_event(s, small_slots, i, &count)
+			      && !(i % ASKS == 0 && frag_job_is_stopped(&s->job));
 	s->worth_it &= count && count >= tape->count / 2 / SHARE;
 	free(small_slots);
 	return 0;
@@ -163,6 +171,7 @@ int frag_smallreq_of(struct frag_smallreq_cache *cache, struct frag_smallreq **o
 	s->rule = rule;
 	s->bytes_max = frag_tape_bytes(tape) / 2 + BYTES_MAX;
 	s->ahead = cache->ahead ? cache->ahead : AHEAD;
+	s->job = frag_job_part(&cache->job);
 	pthread_mutex_init(&s->lock, NULL);
 	s->older = cache->newest;
 	cache->newest = s;
@@ -184,6 +193,7 @@ void frag_smallreq_fini(struct frag_smallreq_cache *cache)
 			frag_sim_del(line->begin);
 			frag_sim_del(line->sim);
 			frag_chunks_fini(&line->changes);
+			pthread_mutex_destroy(&line->lock);
 			free(line);
 		}
 		cache->newest = s->older;
@@ -223,9 +233,11 @@ static int small_simulate(const struct frag_smallreq *s, struct frag_sim *sim, u
 	uint32_t used = small_used(sim), count = line ? line->count : 0;
 
 	for (uint32_t i = from; i < to; i++) {
+		int rc = i % ASKS ? 0 : frag_job_check(&s->job, err);
 		uint32_t now;
-		int rc;
 
+		if (rc)
+			return rc;
 		if (s->large[i / 64] >> i % 64 & 1 || !frag_tape_is_plain(&s->tape->events[i]))
 			continue;
 		rc = small_play_event(s, sim, i, err);
@@ -296,56 +308,73 @@ static int small_begin(const struct frag_smallreq *s, const struct frag_smallreq
 	return rc ? rc : frag_sim_feed(*sim, &batch, err);
 }
 
-/* Moves the cursor to the timeline that begins with `start`: the first one, or a branch. */
-static int small_enter(struct frag_smallreq *s, struct frag_smallreq_cursor *at, uint32_t start,
-		       struct frag_error *err)
+/* The timeline that begins with `start`: the first one, or a branch of `parent`. NULL: out of memory. */
+static struct frag_smallreq_timeline *small_find(struct frag_smallreq *s,
+						 const struct frag_smallreq_timeline *parent,
+						 uint32_t start)
 {
-	struct frag_smallreq_timeline *line = s->newest;
-	int rc = 0;
+	struct frag_smallreq_timeline *line;
 
-	while (line && (line->parent != at->line || line->start != start))
+	pthread_mutex_lock(&s->lock);
+	line = s->newest;
+	while (line && (line->parent != parent || line->start != start))
 		line = line->older;
-	if (!line) {
-		line = calloc(1, sizeof(*line));
-		if (!line)
-			return frag_fail_nomem(err);
-		line->parent = at->line;
+	if (!line && (line = calloc(1, sizeof(*line)))) {
+		line->parent = parent;
 		line->start = line->known = start;
-		rc = small_begin(s, at->line, start, &line->begin, err);
-		if (rc) {
-			frag_sim_del(line->begin);
-			free(line);
-			return rc;
-		}
+		pthread_mutex_init(&line->lock, NULL);
 		line->older = s->newest;
 		s->newest = line;
-		s->bytes += frag_sim_bytes(line->begin);
 	}
-	at->line = line;
-	at->next = 0;
+	pthread_mutex_unlock(&s->lock);
+	return line;
+}
+
+/* Makes the beginning of a timeline. A failure changes nothing. */
+static int small_enter(struct frag_smallreq *s, struct frag_smallreq_timeline *line,
+		       struct frag_error *err)
+{
+	struct frag_sim *begin = NULL;
+	const int rc = small_begin(s, line->parent, line->start, &begin, err);
+
+	if (rc) {
+		frag_sim_del(begin);
+		return rc;
+	}
+	line->begin = begin;
+	pthread_mutex_lock(&s->lock);
+	s->bytes += frag_sim_bytes(begin);
+	pthread_mutex_unlock(&s->lock);
 	return 0;
 }
 
 /*
  * Moves the cursor to another timeline, when it has none or empty segments were released, and makes
- * some changes from there on known: *count in all, which are those before event *end.
+ * some changes from there on known: *count in all, which are those before event *end. Runs on one
+ * timeline wait for each other, as each needs these changes; those on two do not.
  */
 static int small_look_ahead(struct frag_smallreq *s, struct frag_smallreq_cursor *at,
 			    uint32_t *count, uint32_t *end, struct frag_error *err)
 {
+	const bool enters = !at->line || at->branches;
+	struct frag_smallreq_timeline *line = enters ? small_find(s, at->line, at->event) : at->line;
 	int rc = 0;
 
-	pthread_mutex_lock(&s->lock);
-	if (!at->line || at->branches)
-		rc = small_enter(s, at, at->event, err);
-	if (!rc && at->line->known <= at->event)
-		rc = small_go_on(s, at->line, err);
-	if (!rc) {
+	if (!line)
+		return frag_fail_nomem(err);
+	pthread_mutex_lock(&line->lock);
+	if (!line->begin)
+		rc = small_enter(s, line, err);
+	if (!rc && line->known <= at->event)
+		rc = small_go_on(s, line, err);
+	*count = line->count;
+	*end = line->known;
+	pthread_mutex_unlock(&line->lock);
+	if (!rc && enters) {
+		at->line = line;
+		at->next = 0;
 		at->branches = false;
-		*count = at->line->count;
-		*end = at->line->known;
 	}
-	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
 

@@ -8,10 +8,11 @@
  * or their frees. When a refusal releases empty small segments, the timeline branches.
  *
  * This is the fast way; the reference is frag_sim_play(), which gives the same results
- * (tests/property/fits.c). a search of settings takes half the time on traces of many small requests.
+ * (tests/property/fits.c). A search of settings takes half the time on traces of many small requests.
  */
 #pragma once
 
+#include "base/job.h"
 #include "fragsim/engine.h"
 
 /* The timelines of one tape and one rule of what is small; for any number of runs and threads. */
@@ -31,6 +32,7 @@ struct frag_smallreq_cursor {
 struct frag_smallreq_cache {
 	struct frag_smallreq *newest;
 	uint32_t ahead;                 /* events simulated ahead of the runs; 0: the default */
+	struct frag_job job;            /* of the search; asked by whoever makes a timeline */
 };
 
 /*
@@ -49,7 +51,8 @@ bool frag_smallreq_has_room(struct frag_smallreq *small);
 
 /*
  * Plays the run from the cursor to event `until`, as frag_sim_play() does at FRAG_LEVEL_SURVIVE.
- * The outcome is the same; only the counts of blocks differ.
+ * The outcome is the same; only the counts of blocks differ. -FRAG_EINTERRUPTED where the search is
+ * stopped meanwhile.
  */
 int frag_smallreq_play(struct frag_smallreq *small, struct frag_smallreq_cursor *cursor,
 		       struct frag_sim *sim, uint64_t until, struct frag_error *err);

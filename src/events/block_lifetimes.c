@@ -273,9 +273,10 @@ uint32_t frag_lives_begin(struct frag_lives *l, const struct frag_handle *id,
 /* Nothing waits for it any more: the slot may be used again. */
 static void recycle(struct frag_lives *l, uint32_t slot)
 {
-	struct frag_life *life = &l->lives[slot];
+	struct frag_life *life;
 
 	FRAG_ASSERT(slot < l->count);
+	life = &l->lives[slot];
 	if (life->id.text)
 		free(owned_text(life));
 	life->id.text = NULL;
@@ -305,10 +306,11 @@ static uint64_t pair(uint32_t a, uint32_t b)
 
 bool frag_lives_record(struct frag_lives *l, uint32_t slot, uint32_t stream)
 {
-	struct frag_life *life = &l->lives[slot];
+	struct frag_life *life;
 	uint32_t c;
 
 	FRAG_ASSERT(slot < l->count);
+	life = &l->lives[slot];
 	if (stream == life->stream
 	    || frag_map_get(&l->recorded, pair(slot, stream)) != FRAG_MAP_NONE)
 		return true;
@@ -331,7 +333,7 @@ static uint32_t queue_of(struct frag_lives *l, uint32_t device, uint32_t stream)
 	    || !frag_map_add(&l->queue_of, pair(device, stream), l->queue_count))
 		return NONE;
 	l->queues[l->queue_count] = (struct frag_queue){
-		.device = device, .stream = stream, .head = NONE, .tail = NONE,
+		.device = device, .head = NONE, .tail = NONE,
 	};
 	return l->queue_count++;
 }
@@ -358,9 +360,10 @@ static void enqueue(struct frag_lives *l, uint32_t q, uint32_t cell)
 /* The recorded streams of a block become what it waits for. */
 static bool wait_for_streams(struct frag_lives *l, uint32_t slot)
 {
-	struct frag_life *life = &l->lives[slot];
+	struct frag_life *life;
 
 	FRAG_ASSERT(slot < l->count);
+	life = &l->lives[slot];
 	while (life->recorded != NONE) {
 		uint32_t c = life->recorded;
 		uint32_t stream = l->cells[c].what;
@@ -380,9 +383,10 @@ static bool wait_for_streams(struct frag_lives *l, uint32_t slot)
 /* Appends to the queue of this id's blocks that wait for a `complete`. */
 static bool announce(struct frag_lives *l, uint32_t slot)
 {
-	const struct frag_found first = frag_lives_announced(l, &l->lives[slot].id);
+	struct frag_found first;
 
 	FRAG_ASSERT(slot < l->count);
+	first = frag_lives_announced(l, &l->lives[slot].id);
 	l->lives[slot].waits++;
 	l->lives[slot].next = NONE;
 	if (first.slot == NO_SLOT) {
@@ -398,9 +402,10 @@ bool frag_lives_free(struct frag_lives *l, struct frag_found found, uint64_t ste
 		     bool *waits)
 {
 	const uint32_t slot = found.slot;
-	struct frag_life *life = &l->lives[slot];
+	struct frag_life *life;
 
-	FRAG_ASSERT(slot < l->count && !life->waits);
+	FRAG_ASSERT(slot < l->count && !l->lives[slot].waits);
+	life = &l->lives[slot];
 	block_lifetimes_leave(l, found);
 	life->freed = step;
 	if (life->recorded != NONE && !wait_for_streams(l, slot))

@@ -29,7 +29,7 @@ struct frag_life_cell {
 
 /* Blocks that wait for one stream of one device, in the order of their free. */
 struct frag_queue {
-	uint32_t device, stream;
+	uint32_t device;
 	uint32_t head, tail;    /* cells */
 	uint32_t prev_busy, next_busy;  /* other queues of the device that are not empty */
 };

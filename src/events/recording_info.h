@@ -12,7 +12,8 @@ const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace);
 
 /*
  * Opens the same snapshot from its first record on, as a second trace; the first one must
- * outlive it, and must not be read meanwhile: after it, it is at its first record again.
+ * outlive it, and must not be read meanwhile: after it, it is at its first record again. The second
+ * one has no tags, stacks and times.
  */
 int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
 		     struct frag_error *err);

@@ -53,7 +53,7 @@ static int flawed(struct frag_trace *t, const struct frag_record *rec, const cha
 	va_end(args);
 	if (t->source->where)
 		t->source->where(t->state, rec->at, where, sizeof(where));
-	return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s",
+	return frag_fail(err, FRAG_ETRACE, "%s: event %" PRIu64 ": %s",
 			 *where ? where : t->info.path, t->step, text);
 }
 
@@ -97,7 +97,7 @@ static const char *history(struct frag_trace *t, const struct frag_handle *id, c
 	}
 	if (freed == FRAG_NEVER)
 		return "was never allocated";
-	snprintf(buf, 64, "was freed at step %" PRIu64, freed);
+	snprintf(buf, 64, "was freed at event %" PRIu64, freed);
 	return buf;
 }
 
@@ -122,7 +122,7 @@ static int not_live(struct frag_trace *t, const struct frag_record *rec, const c
 		id.text = memcpy(copy, id.text, (size_t)id.number);
 	if (t->source->where)
 		t->source->where(t->state, rec->at, where, sizeof(where));
-	rc = frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s of id %s, which %s",
+	rc = frag_fail(err, FRAG_ETRACE, "%s: event %" PRIu64 ": %s of id %s, which %s",
 		       *where ? where : t->info.path, t->step, frag_op_name(rec->op),
 		       frag_show_id(&id, shown), history(t, &id, past));
 	free(copy);
@@ -178,7 +178,7 @@ static int resolve_alloc(struct frag_trace *t, const struct frag_record *rec,
 	found = frag_lives_find(&t->lives, &rec->id);
 	if (found.slot != NO_SLOT)
 		return flawed_block(t, rec, kind, "an alloc of a live id", err,
-				    ", which is live since step %" PRIu64,
+				    ", which is live since event %" PRIu64,
 				    t->lives.lives[found.slot].birth);
 	rc = find_stream(t, rec, &ev->stream, err);
 	if (rec->members & FRAG_HAS_POOL) {
@@ -432,7 +432,7 @@ static int resolve_op(struct frag_trace *t, const struct frag_record *rec, struc
 static void warn_time(struct frag_trace *t, const struct frag_record *rec)
 {
 	t->warned_t = true;
-	frag_note(&t->options.log, "%.400s: time runs backwards at step %" PRIu64 " (t %g after"
+	frag_note(&t->options.log, "%.400s: time runs backwards at event %" PRIu64 " (t %g after"
 		  " %g); the order in the file is what counts",
 		  frag_input_name(t->info.path), t->step, rec->t, t->last_t);
 }
@@ -543,23 +543,17 @@ static int resolve_afford(struct frag_trace *t, const struct frag_record *rec,
 	return 0;
 }
 
-/* Member by member: for a literal of this size GCC emits `rep stos`, which is slow. */
 static inline void resolve_begin_event(struct frag_event *ev, uint64_t step,
 				       const struct frag_record *rec)
 {
 	ev->step = step;
-	ev->bytes = ev->stream_order = 0;
+	ev->stream_order = 0;
 	ev->slot = ev->stream = ev->pool = ev->tag = 0;
 	ev->device = FRAG_ALL;
 	ev->members = rec->members;
 	ev->op = (uint8_t)rec->op;
 	ev->waits = false;
-	ev->ended_count = 0;
-	ev->ended = NULL;
-	ev->id = (struct frag_handle){ .text = NULL };
-	ev->text = ev->t_text = (struct frag_text){ .text = NULL };
-	ev->t = ev->fraction = 0;
-	ev->place = NULL;
+	frag_event_clear_rest(ev);
 }
 
 /* Time and content are noted last: a skipped event changes neither. */
@@ -585,18 +579,6 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
 	return 0;
 }
 
-char *frag_stream_json(const struct frag_tape *tape, uint32_t stream)
-{
-	FRAG_ASSERT(stream < tape->trace->streams.count);
-	return frag_id_json(frag_handle_at(&tape->trace->streams, stream));
-}
-
-char *frag_pool_json(const struct frag_tape *tape, uint32_t pool)
-{
-	FRAG_ASSERT(pool < tape->trace->pools.count);
-	return frag_id_json(frag_handle_at(&tape->trace->pools, pool));
-}
-
 int frag_place(struct frag_trace *t, struct frag_record *rec, struct frag_error *err)
 {
 	const struct frag_first_state *b = t->info.beginning;
@@ -611,8 +593,8 @@ int frag_place(struct frag_trace *t, struct frag_record *rec, struct frag_error 
 	k = &b->blocks[t->placed++];
 	if (rec->op != FRAG_OP_ALLOC || rec->size != k->requested
 	    || device != b->segments[k->spot.initial].device)
-		return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": \"beginning\" has it as an"
-				 " alloc of %" PRIu64 " bytes on device %u", t->path, t->step,
+		return frag_fail(err, FRAG_ETRACE, "%s: event %" PRIu64 ": \"beginning\" has it as"
+				 " an alloc of %" PRIu64 " bytes on device %u", t->path, t->step,
 				 k->requested, b->segments[k->spot.initial].device);
 	rec->members |= FRAG_HAS_PLACE;
 	rec->place = &k->spot;

@@ -1,4 +1,7 @@
-/* resolve.h - records to events: validation, and dense indexes for all names. */
+/*
+ * resolve.h - a trace from within, for the files of this module: records become events, with dense
+ * indexes for all names.
+ */
 #pragma once
 
 #include "events/block_lifetimes.h"
@@ -17,6 +20,21 @@ struct frag_own_stacks {
 	struct frag_map number;         /* by that of the source */
 	struct frag_frame *frames;      /* of one stack */
 };
+
+/*
+ * Clears the members that few events use. Member by member: for a literal of this size GCC emits
+ * a slow `rep stos`.
+ */
+static inline void frag_event_clear_rest(struct frag_event *ev)
+{
+	ev->bytes = 0;
+	ev->ended_count = 0;
+	ev->ended = NULL;
+	ev->id = (struct frag_handle){ .text = NULL };
+	ev->text = ev->t_text = (struct frag_text){ .text = NULL };
+	ev->t = ev->fraction = 0;
+	ev->place = NULL;
+}
 
 /* Skipped bad events, by kind. */
 #define FRAG_KINDS_MAX 32
@@ -100,15 +118,23 @@ int frag_resolve(struct frag_trace *t, const struct frag_record *rec, struct fra
  */
 int frag_place(struct frag_trace *t, struct frag_record *rec, struct frag_error *err);
 
-/* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
 /*
  * Is it a text, no trace and no document? A pipe stays open with these bytes, for the function that
  * opens it next. -FRAG_ETRACE, -FRAG_ENOMEM
  */
 int frag_is_text(const char *path, bool *is, struct frag_error *err);
 
+/* Opens a file, or standard input ("-"), with the reader that knows its bytes. */
 int frag_reading_open(struct frag_reading *out, const char *path,
 		      const struct frag_trace_options *options, struct frag_error *err);
+
+/*
+ * What the recorder said, out of info.meta; and the request that failed at the recording's end: of
+ * each batch, then when all have been read. -FRAG_ENOMEM
+ */
+int frag_recorded_find(struct frag_trace *t, struct frag_error *err);
+void frag_recorded_watch(struct frag_trace *t, uint32_t count);
+void frag_recorded_end(struct frag_trace *t);
 
 #define FRAG_BATCH 1024         /* events, at most */
 

@@ -6,6 +6,7 @@
 
 #include "base/array_grow.h"
 #include "base/bug.h"
+#include "events/resolve.h"
 
 _Static_assert(FRAG_OPS <= 1 << FRAG_TAPE_OP_BITS, "an operation must fit its bits");
 
@@ -66,14 +67,30 @@ static bool tape_add_text(struct frag_tape *t, const char *text, uint64_t length
 	return true;
 }
 
+/* Ids that count up from the first one on are not stored. */
+static bool tape_add_id(struct frag_tape *t, uint64_t id)
+{
+	const bool stored = t->ids;
+
+	if (!t->alloc_count)
+		t->first_id = id;
+	if (!stored && id == t->first_id + t->alloc_count)
+		return true;
+	if (!FRAG_GROW(t->ids, t->alloc_capacity, t->alloc_count))
+		return false;
+	for (uint32_t i = 0; i < t->alloc_count && !stored; i++)
+		t->ids[i] = t->first_id + i;
+	t->ids[t->alloc_count] = id;
+	return true;
+}
+
 /* A new alloc's id, and where it is if the trace begins with it. */
 static bool tape_add_alloc(struct frag_tape_writer *w, const struct frag_event *ev)
 {
 	struct frag_tape *t = w->tape;
 	uint64_t id = ev->id.number;
 
-	if (!FRAG_GROW(t->ids, t->alloc_capacity, t->alloc_count)
-	    || !FRAG_GROW(w->alloc_of, w->slot_capacity, ev->slot))
+	if (!FRAG_GROW(w->alloc_of, w->slot_capacity, ev->slot))
 		return false;
 	if (ev->id.text) {
 		id = FRAG_TAPE_TEXT_ID | t->text_bytes;
@@ -89,7 +106,8 @@ static bool tape_add_alloc(struct frag_tape_writer *w, const struct frag_event *
 			t->spots[t->spot_count++] = (struct frag_spot){ .initial = UINT32_MAX };
 		t->spots[t->spot_count++] = *ev->place;
 	}
-	t->ids[t->alloc_count] = id;
+	if (!tape_add_id(t, id))
+		return false;
 	w->alloc_of[ev->slot] = t->alloc_count++;
 	return true;
 }
@@ -302,7 +320,7 @@ struct frag_tape *frag_tape_finish(struct frag_tape_writer *w)
 	if (!tape)
 		return NULL;
 	tape_trim(&tape->events, tape->count, sizeof(*tape->events));
-	tape_trim(&tape->ids, tape->alloc_count, sizeof(*tape->ids));
+	tape_trim(&tape->ids, tape->ids ? tape->alloc_count : 0, sizeof(*tape->ids));
 	tape_trim(&tape->times, tape->times ? tape->count : 0, sizeof(*tape->times));
 	tape_trim(&tape->ended, tape->ended_count, sizeof(*tape->ended));
 	tape_trim(&tape->texts, tape->text_bytes, 1);
@@ -314,21 +332,22 @@ struct frag_tape *frag_tape_finish(struct frag_tape_writer *w)
  * of tags that no block has any more.
  */
 int frag_tape_new(struct frag_tape **out, struct frag_trace *trace,
-		  const struct frag_tape_options *options, struct frag_error *err)
+		  const struct frag_read_job *job, struct frag_error *err)
 {
+	static const struct frag_read_job none = { .stop = NULL };
 	struct frag_tape_writer *w = frag_tape_writer_new(trace, 0);
 	struct frag_batch batch;
-	int rc = 0;
+	int rc;
 
 	if (!w)
 		return frag_fail_nomem(err);
+	job = job ? job : &none;
 	do {
-		if (options && options->stop && options->stop(options->ctx))
-			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		rc = frag_read_check(job, err);
 		rc = rc ? rc : frag_trace_next(trace, &batch, err);
 		rc = rc ? rc : frag_tape_write(w, &batch, err);
-		if (!rc && options && options->progress)
-			options->progress(options->ctx, frag_trace_info(trace));
+		if (!rc)
+			frag_read_show(job, frag_trace_info(trace));
 	} while (!rc && batch.count);
 	if (!rc)
 		*out = frag_tape_finish(w);
@@ -372,7 +391,7 @@ const struct frag_symbols *frag_tape_symbols(const struct frag_tape *t)
 
 uint64_t frag_tape_bytes(const struct frag_tape *t)
 {
-	return t->count * sizeof(*t->events) + t->alloc_count * sizeof(*t->ids)
+	return t->count * sizeof(*t->events) + (t->ids ? t->alloc_count * sizeof(*t->ids) : 0)
 	       + (t->times ? t->count * sizeof(*t->times) : 0)
 	       + t->spot_count * sizeof(*t->spots) + t->site_count * sizeof(*t->sites)
 	       + t->rare_count * sizeof(*t->rare) + t->gap_count * sizeof(*t->gaps)
@@ -412,6 +431,7 @@ uint64_t frag_tape_step(const struct frag_tape *t, uint32_t event)
 	return low ? event + (t->gaps[low - 1].step - t->gaps[low - 1].event) : event;
 }
 
+/* What the new tape shares is named: a later member that a tape owns is not shared by mistake. */
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes)
 {
@@ -421,11 +441,18 @@ struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t
 
 	if (!t)
 		return NULL;
-	*t = *from;
-	t->resized = true;
-	t->events = malloc(bytes + 1);
-	t->spots = NULL;
-	t->spot_count = 0;
+	*t = (struct frag_tape){
+		.trace = from->trace, .symbols = from->symbols, .events = malloc(bytes + 1),
+		.ids = from->ids, .first_id = from->first_id, .times = from->times,
+		.sites = from->sites, .rare = from->rare,
+		.gaps = from->gaps, .allocs_before = from->allocs_before, .ended = from->ended,
+		.texts = from->texts, .tags = from->tags, .count = from->count,
+		.alloc_count = from->alloc_count, .site_count = from->site_count,
+		.rare_count = from->rare_count, .gap_count = from->gap_count,
+		.ended_count = from->ended_count, .text_bytes = from->text_bytes,
+		.resized = true, .part = from->part, .emptied = from->emptied,
+		.info = from->info, .device = from->device,
+	};
 	t->symbols.of = t;
 	t->symbols.initial = NULL;
 	t->symbols.initial_count = 0;
@@ -490,10 +517,11 @@ uint64_t frag_tape_at(const struct frag_tape_reader *r)
 
 static struct frag_handle id_of(const struct frag_tape *t, uint64_t alloc)
 {
-	uint64_t id = t->ids[alloc], length;
+	uint64_t id, length;
 	const char *text;
 
 	FRAG_ASSERT(alloc < t->alloc_count);
+	id = t->ids ? t->ids[alloc] : t->first_id + alloc;
 	if (!(id & FRAG_TAPE_TEXT_ID))
 		return (struct frag_handle){ .number = id };
 	text = t->texts + (id & ~FRAG_TAPE_TEXT_ID);
@@ -513,21 +541,6 @@ static void read_rare(struct frag_tape_reader *r, struct frag_event *ev)
 		ev->ended = &t->ended[rare->ended];
 	if (rare->text.text)
 		ev->text = frag_tape_text(t->texts, rare);
-}
-
-/*
- * Clears the members that few events use. Member by member: for a literal of this size GCC emits
- * a slow `rep stos`.
- */
-static inline void clear_rest(struct frag_event *ev)
-{
-	ev->bytes = 0;
-	ev->ended_count = 0;
-	ev->ended = NULL;
-	ev->id = (struct frag_handle){ .text = NULL };
-	ev->text = ev->t_text = (struct frag_text){ .text = NULL };
-	ev->t = ev->fraction = 0;
-	ev->place = NULL;
 }
 
 /* Decodes the next event to the i-th of the batch. */
@@ -553,7 +566,7 @@ static inline void tape_reader_read_event(struct frag_tape_reader *r, uint32_t i
 	ev->members = site->members;
 	r->stacks[i] = site->stack;
 	r->whole[i] = site->whole;
-	clear_rest(ev);
+	frag_event_clear_rest(ev);
 	if (frag_tape_is_alloc(from)) {
 		const uint32_t alloc = r->next_alloc++;
 
@@ -584,7 +597,7 @@ void frag_tape_next(struct frag_tape_reader *r, uint64_t until, struct frag_batc
 	};
 }
 
-/* Appends a batch of another tape, then perhaps an empty_cache. */
+/* Appends a batch of another tape. */
 static int add_renumbered(struct frag_tape_writer *w, const struct frag_tape_reader *r,
 			  struct frag_batch *batch, struct frag_error *err)
 {
@@ -598,73 +611,55 @@ static int add_renumbered(struct frag_tape_writer *w, const struct frag_tape_rea
 	return add_batch(w, batch, &r->tape->symbols, err);
 }
 
-static bool add_empty_cache(struct frag_tape_writer *w)
+/* An alloc like this one, in another slot, or the free of that. */
+static int add_like(struct frag_tape_writer *w, const struct frag_tape_reader *r,
+		    const struct frag_event *alloc, enum frag_op op, uint32_t slot, uint64_t bytes,
+		    struct frag_error *err)
 {
-	const struct frag_event empty = {
-		.op = FRAG_OP_EMPTY_CACHE, .device = FRAG_ALL, .step = w->tape->count,
-		.members = FRAG_HAS_OP,
-	};
-
-	return tape_add_event(w, &empty, 0, 0, 0);
-}
-
-/* A block like that of the alloc, in this slot, which is freed at once. */
-static int add_block(struct frag_tape_writer *w, const struct frag_tape_reader *r,
-		     const struct frag_event *alloc, uint32_t slot, uint64_t bytes, struct frag_error *err)
-{
-	struct frag_event events[2] = { *alloc, *alloc };
-	const struct frag_batch batch = { .events = events, .count = 2 };
+	struct frag_event ev = *alloc;
+	const struct frag_batch batch = { .events = &ev, .count = 1 };
 
 	FRAG_ASSERT(alloc->op == FRAG_OP_ALLOC);
-	for (uint32_t i = 0; i < 2; i++) {
-		events[i].step = w->tape->count + i;
-		events[i].slot = slot;
-		events[i].place = NULL;
-		events[i].members &= ~(uint32_t)FRAG_HAS_PLACE;
+	ev.step = w->tape->count;
+	ev.slot = slot;
+	ev.place = NULL;
+	ev.members &= ~(uint32_t)FRAG_HAS_PLACE;
+	ev.bytes = bytes;
+	if (op == FRAG_OP_FREE) {
+		ev.op = FRAG_OP_FREE;
+		ev.tag = 0;
+		ev.members &= FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_T;
 	}
-	events[0].bytes = bytes;
-	events[1].op = FRAG_OP_FREE;
-	events[1].bytes = 0;
-	events[1].tag = 0;
-	events[1].members &= FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_T;
 	return add_batch(w, &batch, &r->tape->symbols, err);
 }
 
-int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
-		      uint32_t count, struct frag_error *err)
+/* The first of these blocks, like the alloc, and those that live while it does. *taken: how many. */
+static int add_block(struct frag_tape_writer *w, const struct frag_tape_reader *r,
+		     const struct frag_event *alloc, const struct frag_tape_block *blocks, uint32_t slot,
+		     uint32_t *taken, struct frag_error *err)
 {
-	struct frag_tape_writer *w = frag_tape_writer_new(from->trace, 0);
-	struct frag_tape_reader *r = frag_tape_reader_new(from);
-	struct frag_batch batch = { .count = 1 };
-	int rc = w && r ? 0 : frag_fail_nomem(err);
+	const uint32_t end = 1 + blocks->inside;
+	int rc = add_like(w, r, alloc, FRAG_OP_ALLOC, slot, blocks->bytes, err);
 
-	for (uint32_t i = 0; !rc && (batch.count || i < count);) {
-		const uint64_t until = i < count ? before[i] : UINT64_MAX;
+	for (*taken = 1; !rc && *taken < end;) {
+		uint32_t more;
 
-		frag_tape_next(r, until, &batch);
-		rc = add_renumbered(w, r, &batch, err);
-		if (!rc && r->next == until && !add_empty_cache(w))
-			rc = frag_fail_nomem(err);
-		i += r->next == until;
+		rc = add_block(w, r, alloc, blocks + *taken, slot + 1, &more, err);
+		*taken += more;
 	}
-	*out = rc ? NULL : frag_tape_finish(w);
-	if (*out)
-		(*out)->emptied = true;
-	frag_tape_reader_del(r);
-	frag_tape_writer_del(w);
-	return rc;
+	return rc ? rc : add_like(w, r, alloc, FRAG_OP_FREE, slot, 0, err);
 }
 
+/* The events are read up to each block's, which is added behind it, in slots that no event has. */
 int frag_tape_with_blocks(struct frag_tape **out, const struct frag_tape *from,
 			  const struct frag_tape_block *blocks, uint32_t count, struct frag_error *err)
 {
 	struct frag_tape_writer *w = frag_tape_writer_new(from->trace, 0);
 	struct frag_tape_reader *r = frag_tape_reader_new(from);
 	struct frag_batch batch = { .count = 1 };
-	uint32_t slot = 0;
+	uint32_t slot = 0, taken;
 	int rc = w && r ? 0 : frag_fail_nomem(err);
 
-	/* one that no block has */
 	for (uint32_t i = 0; i < from->count; i++)
 		if (frag_tape_is_alloc(&from->events[i]) && from->events[i].slot >= slot)
 			slot = from->events[i].slot + 1;
@@ -675,8 +670,8 @@ int frag_tape_with_blocks(struct frag_tape **out, const struct frag_tape *from,
 		rc = add_renumbered(w, r, &batch, err);
 		if (rc || r->next != until || !batch.count)
 			continue;
-		rc = add_block(w, r, &r->events[batch.count - 1], slot, blocks[i].bytes, err);
-		i++;
+		for (const uint32_t at = blocks[i].after; !rc && i < count && blocks[i].after == at; i += taken)
+			rc = add_block(w, r, &r->events[batch.count - 1], &blocks[i], slot, &taken, err);
 	}
 	*out = rc ? NULL : frag_tape_finish(w);
 	if (*out)

@@ -4,8 +4,8 @@
  * For the files of this module, and for readers of single members of events:
  * engine/sim.c, and the module iterations.
  *
- * An alloc takes 16 bytes and 8 for its id, a free 16, and 8 more each where the trace has
- * times. Values that many events share (tag, stack, device, stream, pool, and the members that
+ * An alloc or a free takes 16 bytes, and 8 more where the trace has times; an alloc 8 for its id
+ * where ids do not count up from the first one. Values that many events share (tag, stack, device, stream, pool, and the members that
  * the trace gave) are stored once, as a *site*. A free refers to its alloc, and so to its id.
  * Rare values (a text, a fraction, pending blocks that end) are in a separate list, in the order
  * of events: a reader walks through both.
@@ -75,7 +75,9 @@ struct frag_tape {
 	const struct frag_trace *trace; /* borrowed: stacks, first segments, info */
 	struct frag_symbols symbols;
 	struct frag_tape_event *events;
-	uint64_t *ids;                  /* by number of alloc: the integer; or TEXT and its place */
+	uint64_t *ids;                  /* by number of alloc: the integer; or TEXT and its place; NULL:
+					   first_id and the number */
+	uint64_t first_id;
 	double   *times;                /* by event; NULL: the trace has none */
 	struct frag_spot *spots;        /* by number of alloc: the first ones may have a place */
 	struct frag_tape_site *sites;
@@ -129,16 +131,10 @@ const struct frag_event *frag_tape_walk_next(struct frag_tape_walk *walk);
 struct frag_tape *frag_tape_resized(const struct frag_tape *from, const uint32_t *which,
 				    const uint64_t *sizes);
 
-/*
- * Sets *out to a tape of the same events with an `empty_cache` for every device before each of
- * these events, in rising order. Its steps have new numbers. It borrows the trace. -FRAG_ENOMEM
- */
-int frag_tape_emptied(struct frag_tape **out, const struct frag_tape *from, const uint64_t *before,
-		      uint32_t count, struct frag_error *err);
-
-/* A block that is allocated after an event, which is an alloc, like that one, and freed at once. */
+/* A block that is allocated after an event, which is an alloc, like that one, and freed there too. */
 struct frag_tape_block {
 	uint32_t after;                 /* the event */
+	uint32_t inside;                /* N of the next ones, of the same event, that live while it does */
 	uint64_t bytes;
 };
 

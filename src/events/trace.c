@@ -1,4 +1,4 @@
-/* trace.c - the table of forms, opening a trace, and its events in batches. */
+/* trace.c - a trace from its opening to its end: its events in batches. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #include "events/tape.h"
 #include "input/input.h"
 #include "snapshot/snapshot.h"
-#include "trace/fsb.h"
 #include "trace/name_tables.h"
 #include "trace/scope.h"
 
@@ -228,242 +227,6 @@ static int keep_meta(struct frag_trace *t, struct frag_text meta, struct frag_er
 	return frag_scope_take(&t->info.scope, t->meta, &t->info.meta.length, t->path, err);
 }
 
-/* Those that record what a program requests of PyTorch's allocator. */
-#define SNAPSHOT "torch.cuda.memory"
-#define PROFILER "torch.profiler"
-#define GENERATED "fragsim trace gen"  /* a scenario of ours, as PyTorch programs request */
-static const char of_npu[] = "torch.npu.memory", of_xpu[] = "torch.xpu.memory";
-static const char *const recorders[] = { "record_torch.py", "fragsim.models", SNAPSHOT, of_npu,
-					 of_xpu, PROFILER, GENERATED };
-
-/* The text of a member; NULL where it is none. */
-static const char *text_member(struct frag_node_ref object, const char *key)
-{
-	struct frag_node_ref member;
-
-	if (!frag_json_member(object, key, &member) || frag_json_kind(member) != FRAG_JSON_STRING)
-		return NULL;
-	return frag_json_string(member);
-}
-
-/* False: out of memory. */
-static bool keep_text(char **out, struct frag_node_ref object, const char *key)
-{
-	const char *text = text_member(object, key);
-
-	if (text)
-		*out = strdup(text);
-	return !text || *out;
-}
-
-static bool count_member(struct frag_node_ref object, const char *key, uint64_t *value)
-{
-	struct frag_node_ref member;
-	int64_t number;
-
-	if (!frag_json_member(object, key, &member) || frag_json_kind(member) != FRAG_JSON_NUMBER
-	    || !frag_json_integer(member, &number) || number < 0)
-		return false;
-	*value = (uint64_t)number;
-	return true;
-}
-
-static int find_members(struct frag_trace *t, struct frag_node_ref meta, struct frag_error *err)
-{
-	const char *recorder = text_member(meta, "recorder");
-	const char *source = text_member(meta, "source");
-	struct frag_node_ref end;
-
-	/* random requests are those of no program */
-	if (source && strncmp(source, GENERATED " ", strlen(GENERATED " ")) == 0
-	    && strncmp(source, GENERATED " random", strlen(GENERATED " random")) != 0)
-		recorder = GENERATED;
-	for (size_t i = 0; recorder && i < sizeof(recorders) / sizeof(recorders[0]); i++)
-		if (strcmp(recorder, recorders[i]) == 0)
-			t->recorder = recorders[i];
-	if (!t->recorder)
-		return 0;
-	t->info.pytorch = true;
-	if (!keep_text(&t->alloc_conf, meta, "alloc_conf")
-	    || !keep_text(&t->pytorch, meta, "pytorch"))
-		return frag_fail_nomem(err);
-	t->end.said = frag_json_member(meta, "ends_at_oom", &end)
-		      && frag_json_kind(end) == FRAG_JSON_OBJECT
-		      && count_member(end, "step", &t->end.step)
-		      && count_member(end, "size", &t->end.bytes);
-	if (t->end.said && !t->info.scope.stated)
-		t->info.scope.ends = FRAG_ENDS_OOM;
-	return 0;
-}
-
-/* Takes what the recorder said out of info.meta. -FRAG_ENOMEM */
-static int recorded_find(struct frag_trace *t, struct frag_error *err)
-{
-	struct frag_node_ref root;
-	struct frag_json doc;
-	int rc;
-
-	if (!t->info.meta.text)
-		return 0;
-	root = frag_json_parse(&doc, t->info.meta.text, t->info.meta.length);
-	rc = root.node ? find_members(t, root, err) : frag_fail_nomem(err);
-	frag_json_end(&doc);
-	return rc;
-}
-
-/*
- * Notes the request that failed at the recording's end, or the last one where no step is named, and
- * whether its device goes on.
- */
-static void recorded_watch(struct frag_trace *t, uint32_t count)
-{
-	struct frag_recorded_end *end = &t->end;
-
-	for (uint32_t i = 0; i < count && t->info.scope.ends == FRAG_ENDS_OOM; i++) {
-		const struct frag_event *ev = &t->events[i];
-
-		if (ev->op != FRAG_OP_ALLOC)
-			continue;
-		if (!end->said || ev->step == end->step) {
-			end->seen = !end->said || ev->bytes == end->bytes;
-			end->step = ev->step;
-			end->bytes = ev->bytes;
-			end->device = ev->device;
-		} else if (ev->step > end->step) {
-			end->passed = end->passed || !end->seen || ev->device == end->device;
-		}
-	}
-}
-
-/*
- * A trace that was cut since its header was written lacks the failed request, and what was before
- * it; one that was added to goes on after it. Skipped bad events are lost.
- */
-static void recorded_end(struct frag_trace *t)
-{
-	struct frag_scope *scope = &t->info.scope;
-
-	if (scope->ends == FRAG_ENDS_OOM) {
-		if (t->end.passed)
-			scope->ends = FRAG_ENDS_END;
-		else if (!t->end.seen)
-			scope->ends = FRAG_ENDS_CUT;
-		t->info.oom_step = t->end.step;
-		t->info.oom_bytes = t->end.bytes;
-	}
-	if (t->info.skipped && scope->ends == FRAG_ENDS_END)
-		scope->ends = FRAG_ENDS_CUT;
-	if (scope->lost < t->info.skipped)
-		scope->lost = t->info.skipped;
-}
-
-/* The last reader accepts every input that no other reader recognises, and reports its errors. */
-static const struct frag_reader *const readers[] = {
-	&frag_reader_fsb,
-	&frag_reader_nsys,
-	&frag_reader_pickle,
-	&frag_reader_timeline,
-	&frag_reader_snapshot_page,
-	&frag_reader_snapshot_json,
-	&frag_reader_kineto,
-	&frag_reader_hlo,
-	&frag_reader_minimalloc,
-	&frag_reader_rmm,
-	&frag_reader_object,
-	&frag_reader_lines,
-	NULL,
-};
-
-/* Returns the first reader that accepts the input; NULL where an earlier one needs more bytes. */
-static const struct frag_reader *ask(const struct frag_input *in)
-{
-	bool last = in->eof || in->end >= FRAG_SNIFF_MAX;
-
-	for (const struct frag_reader *const *r = readers; *r; r++) {
-		enum frag_sniff answer = (*r)->sniff(in->buf, in->end);
-
-		if (answer == FRAG_SNIFF_YES || !r[1])
-			return *r;
-		if (answer == FRAG_SNIFF_MORE && !last)
-			return NULL;
-	}
-	return NULL;
-}
-
-/* The window grows until a reader knows its form, at FRAG_SNIFF_MAX the last one, for any input. */
-static int find_reader(const struct frag_reader **reader, struct frag_input *in,
-		       struct frag_error *err)
-{
-	int rc;
-
-	do {
-		rc = frag_input_fill(in, 0, err);
-		*reader = rc < 0 ? NULL : ask(in);
-	} while (rc >= 0 && !*reader);
-	return rc < 0 ? rc : 0;
-}
-
-int frag_is_text(const char *path, bool *is, struct frag_error *err)
-{
-	const struct frag_reader *reader;
-	struct frag_input in;
-	int rc = frag_input_open(&in, path, err);
-
-	if (rc)
-		return rc;
-	rc = find_reader(&reader, &in, err);
-	*is = !rc && (reader == &frag_reader_lines
-		      || (reader == &frag_reader_snapshot_page && !strstr(in.buf, "MemoryViz")
-			  && !strstr(in.buf, "base64")));
-	while (*is && frag_sniff_text(in.buf, in.end) == FRAG_SNIFF_MORE && !in.eof
-	       && in.end < FRAG_SNIFF_MAX && !rc) {
-		rc = frag_input_fill(&in, 0, err);
-		rc = rc < 0 ? rc : 0;
-	}
-	*is = *is && frag_sniff_text(in.buf, in.end) == FRAG_SNIFF_YES;
-	if (rc || (in.rewindable && strcmp(path, "-") != 0))
-		frag_input_close(&in);
-	else
-		frag_input_keep_open(&in);
-	return rc;
-}
-
-/* The reader of the snapshot that a complete fsb file has: every command reads that. */
-static int find_inside(const struct frag_reader **r, struct frag_input *in, struct frag_error *err)
-{
-	const int rc = *r == &frag_reader_fsb ? frag_fsb_take_snapshot(in, err) : 0;
-
-	if (rc == 1)
-		*r = ask(in);
-	if (rc != 1 || *r == &frag_reader_pickle || *r == &frag_reader_snapshot_json
-	    || *r == &frag_reader_snapshot_page)
-		return rc;
-	return frag_fail(err, FRAG_ETRACE, "%s: what it has as its snapshot is none",
-			 frag_input_name(in->path));
-}
-
-int frag_reading_open(struct frag_reading *out, const char *path,
-		      const struct frag_trace_options *options, struct frag_error *err)
-{
-	const struct frag_reader *reader;
-	struct frag_input in;
-	int rc = frag_input_open(&in, path, err);
-
-	if (rc)
-		return rc;
-	if (options->lenient)
-		frag_unpacker_allow_torn(in.unpacker);
-	rc = find_reader(&reader, &in, err);
-	rc = rc ? rc : find_inside(&reader, &in, err);
-	if (rc < 0) {
-		frag_input_close(&in);
-		return rc;
-	}
-	*out = (struct frag_reading){ .form = reader->name,
-				      .with_host = options->host, .sized = options->sized };
-	return reader->open(out, &in, &options->log, err);
-}
-
 /*
  * make() closes the reading where it fails, so only a failure after it has
  * something to undo here.
@@ -491,7 +254,7 @@ int frag_trace_open(struct frag_trace **out, const char *path,
 	(*out)->end.step = r.oom_step;
 	(*out)->end.bytes = r.oom_bytes;
 	rc = keep_meta(*out, r.meta, err);
-	rc = rc ? rc : recorded_find(*out, err);
+	rc = rc ? rc : frag_recorded_find(*out, err);
 	if (rc) {
 		frag_trace_close(*out);
 		*out = NULL;
@@ -711,9 +474,9 @@ int frag_trace_read_batch(struct frag_trace *t, struct frag_batch *batch, struct
 	}
 	if (rc < 0)
 		return rc;
-	recorded_watch(t, count);
+	frag_recorded_watch(t, count);
 	if (t->info.whole) {
-		recorded_end(t);
+		frag_recorded_end(t);
 		if (count == 0) {
 			report_left_out(t);
 			/*
@@ -742,96 +505,4 @@ int frag_trace_next(struct frag_trace *t, struct frag_batch *batch, struct frag_
 	rc = frag_trace_read_batch(t, batch, err ? err : &own);
 	t->shown = t->info;
 	return rc;
-}
-
-/* Queries of the recording from which a trace was made. */
-
-const struct frag_snapshot *frag_trace_snapshot(const struct frag_trace *trace)
-{
-	return frag_snapshot_of(trace->source, trace->state);
-}
-
-int frag_trace_again(struct frag_trace **out, const struct frag_trace *trace,
-		     struct frag_error *err)
-{
-	const struct frag_snapshot *s = frag_trace_snapshot(trace);
-
-	trace->source->rewind(trace->state);
-	return frag_trace_from(out, &frag_snapshot_borrowed, trace->state, s->figures,
-			       s->device_count, NULL, err);
-}
-
-int frag_trace_change_settings(struct frag_trace *t, uint64_t at, const char *before,
-			       const char *after, struct frag_error *err)
-{
-	struct frag_snapshot *s = frag_snapshot_of(t->source, t->state);
-
-	FRAG_ASSERT(s && t->step == 0);
-	t->end.step -= s->change && t->end.step > s->change_at;
-	if (!frag_snapshot_change(s, (uint32_t)at, before, after))
-		return frag_fail_nomem(err);
-	t->end.step += s->change && t->end.step >= s->change_at;
-	return 0;
-}
-
-void frag_trace_set_log(struct frag_trace *t, const struct frag_log_check *log)
-{
-	const struct frag_snapshot *s = frag_trace_snapshot(t);
-
-	t->info.log = *log;
-	t->info.log.changed_to = s->change;
-	t->info.log.changed_at = s->change_at;
-	t->shown = t->info;
-}
-
-/* NULL stays NULL. */
-static bool keep_copy(char **to, const char **text)
-{
-	free(*to);
-	*to = *text ? strdup(*text) : NULL;
-	return !*text == !*to;
-}
-
-int frag_trace_set_growth(struct frag_trace *t, enum frag_grows grows,
-			  const struct frag_memory_growth *growth, struct frag_error *err)
-{
-	struct frag_memory_growth own = *growth;
-
-	if (!keep_copy(&t->growth_tag, &own.tag) || !keep_copy(&t->growth_frames, &own.frames))
-		return frag_fail_nomem(err);
-	own.tag = t->growth_tag;
-	own.frames = t->growth_frames;
-	t->info.growth = t->shown.growth = own;
-	t->info.scope.grows = t->shown.scope.grows = grows;
-	return 0;
-}
-
-const uint32_t *frag_trace_places(const struct frag_trace *trace, uint32_t device,
-				  uint32_t *count)
-{
-	const struct frag_first_state *b = trace->info.beginning;
-	const bool known = b && device < b->order_count;
-
-	*count = known ? b->orders[device].count : 0;
-	return known ? b->orders[device].ranks : NULL;
-}
-
-struct frag_recording_info frag_trace_recording(const struct frag_trace *t)
-{
-	const struct frag_snapshot *s = frag_trace_snapshot(t);
-	struct frag_recording_info r = {
-		.recorder = t->recorder, .alloc_conf = t->alloc_conf, .pytorch = t->pytorch,
-		.unread = t->step == 0, .ended = t->end.said, .end_step = t->end.step,
-		.end_bytes = t->end.bytes,
-		.constraints = t->constraints,
-		.accelerator = s ? frag_snapshot_accelerator(s) : t->recorder == of_npu ? FRAG_NPU
-			       : t->recorder == of_xpu ? FRAG_XPU : FRAG_CUDA,
-	};
-
-	if (s)
-		r.recorder = r.accelerator == FRAG_NPU ? of_npu
-			     : r.accelerator == FRAG_XPU ? of_xpu : SNAPSHOT;
-	else if (!r.recorder && t->info.pytorch)
-		r.recorder = PROFILER;
-	return r;
 }

@@ -36,9 +36,10 @@ static bool trace_stats_see(struct frag_survey *s, uint32_t index, uint8_t what,
 /* A slot has one live block at once, so an array by slot holds every block that a free may end. */
 static bool trace_stats_note_alloc(struct frag_survey *s, const struct frag_event *ev)
 {
-	struct frag_survey_device *d = &s->devices[ev->device];
+	struct frag_survey_device *d;
 
 	FRAG_ASSERT(ev->device < s->device_count);
+	d = &s->devices[ev->device];
 	if (!FRAG_GROW(s->blocks, s->block_capacity, ev->slot)
 	    || !trace_stats_see(s, ev->stream, 1, &s->streams)
 	    || !trace_stats_see(s, ev->pool, 2, &s->pools))
@@ -63,10 +64,12 @@ static bool trace_stats_note_alloc(struct frag_survey *s, const struct frag_even
 
 static void note_free(struct frag_survey *s, const struct frag_event *ev)
 {
-	const struct frag_survey_block *b = &s->blocks[ev->slot];
-	struct frag_survey_device *d = &s->devices[b->device];
+	const struct frag_survey_block *b;
+	struct frag_survey_device *d;
 
 	FRAG_ASSERT(ev->slot < s->block_capacity);
+	b = &s->blocks[ev->slot];
+	d = &s->devices[b->device];
 	d->live--;
 	d->live_bytes -= b->bytes;
 	count(s->lives, ev->step - b->birth, b->bytes);
@@ -128,4 +131,12 @@ int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, struct fra
 			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
 	} while (!rc && batch.count);
 	return rc;
+}
+
+void frag_survey_fini(struct frag_survey *s)
+{
+	frag_map_fini(&s->sizes_seen);
+	free(s->devices);
+	free(s->blocks);
+	free(s->seen);
 }

@@ -55,10 +55,4 @@ struct frag_survey {
  */
 int frag_survey_read(struct frag_survey *s, struct frag_trace *trace, struct frag_tape_writer *tape,
 		     bool (*stop)(void *ctx), struct frag_error *err);
-static inline void frag_survey_fini(struct frag_survey *s)
-{
-	frag_map_fini(&s->sizes_seen);
-	free(s->devices);
-	free(s->blocks);
-	free(s->seen);
-}
+void frag_survey_fini(struct frag_survey *s);

@@ -1,5 +1,5 @@
 /*
- * accumulation.c - what grew up to a failure: blocks of a line, of a leak, or in size.
+ * accumulation.c - the blocks of a line that pile up to a failure.
  *
  * More blocks of a line of Python are alive at a failure than at any time before the last step of an
  * optimizer, or in the first round, and they were made in two rounds or more. With more than four
@@ -9,22 +9,18 @@
  * A loop that is no iteration of a training may go over the layers of a single pass: it counts from
  * five rounds on, and with more blocks than a pass makes of each weight.
  */
-#include "explain/history.h"
+#include "explain/accumulation.h"
 
 #include <stdlib.h>
 
 #include "base/format.h"
 #include "events/tape.h"
 #include "iterations/call_loops.h"
-#include "iterations/leak_detect.h"
 #include "iterations/levels.h"
 #include "iterations/rounds.h"
 
 #define ROUNDS_MIN 3
-#define SHARE 4                 /* a quarter of what is alive */
 #define ROUNDS_OF_LOOP 5
-#define ROUNDS_OF_SIZES 4       /* of fewer no size is usual */
-#define BLOCKS_OF_WEIGHT 3      /* that one pass keeps, at most: more are of several passes */
 
 /* Requests of one line before the failure: a part of the sorted list. */
 struct line {
@@ -301,7 +297,7 @@ static void rounds_in_steps(struct frag_iterations *r, const struct frag_tape *t
 static int try_rounds(struct frag_accumulation *out, const struct frag_history *h, uint64_t at,
 		      struct frag_iterations *r, uint64_t step, struct frag_error *err)
 {
-	struct piling p = { .h = h, .r = r, .at = at, .out = { .since = FRAG_STILL } };
+	struct piling p = { .h = h, .r = r, .at = at, .out = { .since = UINT64_MAX } };
 	struct frag_rounds_base base;
 	bool sure;
 	int rc;
@@ -320,7 +316,7 @@ static int try_rounds(struct frag_accumulation *out, const struct frag_history *
 	p.usual_until = p.out.after_step ? step : r->start[1];
 	if (!pile_up(&p))
 		return frag_fail_nomem(err);
-	if (!sure && !p.out.larger && p.blocks < (uint64_t)BLOCKS_OF_WEIGHT * base.blocks)
+	if (!sure && !p.out.larger && p.blocks < (uint64_t)FRAG_BLOCKS_OF_WEIGHT * base.blocks)
 		return 0;
 	if (p.out.bytes > out->bytes)
 		*out = p.out;
@@ -345,110 +341,9 @@ int frag_find_accumulation(struct frag_accumulation *out, const struct frag_hist
 	if (!rc && steps != 1)
 		rc = frag_iterations_by_marks(&marks, h->tape, NULL, until, err);
 	rc = rc ? rc : try_rounds(out, h, at, &marks, step, err);
-	if (out->bytes < frag_history_live(h, at) / SHARE)
+	if (out->bytes < frag_history_live(h, at) / FRAG_PILED_SHARE)
 		out->bytes = 0;
 	frag_iterations_fini(&loops);
 	frag_iterations_fini(&marks);
-	return rc;
-}
-
-/*
- * The proven leaks of the device before the failure, where they hold enough of what is alive. A loop,
- * or sizes that repeat, can be the layers of one pass, as in frag_find_accumulation().
- */
-int frag_find_leak(struct frag_past_leak *out, const struct frag_history *h, uint64_t at,
-		   struct frag_error *err)
-{
-	struct frag_leaks leaks;
-	struct frag_rounds_base base = { .blocks = 0 };
-	uint64_t blocks = 0;
-	int rc = frag_leaks_find(&leaks, h->tape, NULL, frag_tape_event(h->tape, at), NULL, err);
-
-	*out = (struct frag_past_leak){ .since = FRAG_STILL, .rounds = leaks.rounds };
-	if (!rc && leaks.iterations.by < FRAG_BY_MARK && leaks.iterations.count > 1)
-		rc = frag_rounds_find_base(&base, &leaks.iterations, h->tape, err);
-	for (uint32_t i = 0; !rc && i < leaks.leak_count; i++) {
-		const struct frag_leak *k = &leaks.leaks[i];
-
-		if (!k->proven || k->device != h->device)
-			continue;
-		/* the first ones keep most in an iteration */
-		out->tag = out->bytes ? out->tag : k->number;
-		out->bytes += k->bytes;
-		blocks += k->blocks;
-		out->an_iteration += k->an_iteration;
-		out->since = frag_min(out->since, k->first_step);
-	}
-	if (out->bytes < frag_history_live(h, at) / SHARE
-	    || blocks < (uint64_t)BLOCKS_OF_WEIGHT * base.blocks)
-		out->bytes = 0;
-	frag_leaks_fini(&leaks);
-	return rc;
-}
-
-static int accumulation_by_ratio(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* By stack: the largest block before the last round; from it on, what is larger. */
-static bool compare_sizes(struct frag_larger *out, const struct frag_history *h, uint64_t begin,
-			  uint64_t at)
-{
-	uint64_t *most = calloc((size_t)h->stacks.stack_count + 1, sizeof(*most)), all = 0;
-	double *ratios = malloc(sizeof(*ratios) * ((size_t)h->request_count + 1));
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; most && ratios && i < h->request_count; i++) {
-		const struct frag_past_request *r = &h->requests[i];
-
-		if (r->born >= at)
-			break;
-		if (!r->stack || r->failed || r->before)
-			continue;
-		if (r->born < begin) {
-			most[r->stack] = frag_max(most[r->stack], r->bytes);
-		} else if (most[r->stack] && frag_was_alive(r, at)) {
-			all += r->bytes;
-			if (r->bytes > most[r->stack]) {
-				out->bytes += r->bytes;
-				ratios[n++] = (double)r->bytes / (double)most[r->stack];
-			}
-		}
-	}
-	FRAG_SORT(ratios, ratios ? n : 0, accumulation_by_ratio);
-	out->ratio = n ? ratios[n / 2] : 0;
-	if (2 * out->bytes <= all)
-		out->bytes = 0;
-	free(ratios);
-	free(most);
-	return most && ratios;
-}
-
-/* Over rounds of marks, else of a loop: the last one is compared with those before it. */
-int frag_find_larger(struct frag_larger *out, const struct frag_history *h, uint64_t at,
-		     struct frag_error *err)
-{
-	const struct frag_loop_search in = {
-		.until = frag_tape_event(h->tape, at), .least = ROUNDS_OF_SIZES,
-	};
-	struct frag_iterations r;
-	struct frag_rounds_base base = { .enough = true };
-	bool any;
-	int rc = frag_iterations_by_marks(&r, h->tape, NULL, in.until, err);
-
-	*out = (struct frag_larger){ .bytes = 0 };
-	if (!rc && r.count < ROUNDS_OF_SIZES) {
-		frag_iterations_fini(&r);
-		rc = frag_loops_find(&r, h->tape, &in, &any, err);
-		if (!rc && r.count)
-			rc = frag_rounds_find_base(&base, &r, h->tape, err);
-	}
-	if (!rc && base.enough && r.count >= ROUNDS_OF_SIZES
-	    && !compare_sizes(out, h, frag_tape_step(h->tape, (uint32_t)r.start[r.count - 1]), at))
-		rc = frag_fail_nomem(err);
-	frag_iterations_fini(&r);
 	return rc;
 }

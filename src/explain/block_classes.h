@@ -2,7 +2,7 @@
  * block_classes.h - classifies the blocks of a memory state: their ids, free steps and classes.
  *
  * The categories of a memory timeline, where all tags are of them, are the classes. In a recording
- * with stacks the stacks decide (block_classes.c). Otherwise marks and lifetimes do:
+ * with stacks the stacks decide (block_makers.h). Otherwise marks and lifetimes do:
  *
  * Where marks repeat, except digits in their names, each with the name of the first of those
  * begins an iteration. A block is a *weight*, or another long-lived one, if it is allocated
@@ -52,7 +52,7 @@ struct frag_lifetime {
 	enum frag_life_class life;
 	enum frag_class_evidence evidence;
 	uint8_t purpose;        /* enum frag_purpose */
-	uint8_t maker;          /* enum frag_maker, or FRAG_MAKER_BEFORE of block_classes.c */
+	uint8_t maker;          /* enum frag_maker, or FRAG_MAKER_BEFORE of block_makers.h */
 	bool workspace;         /* a library requested it for its kernels */
 	bool initial;           /* allocated before the first step; its allocation step is
 				 * unknown */

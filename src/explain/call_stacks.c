@@ -46,9 +46,6 @@ static struct frag_called_line describe(const struct frag_frame *f)
 {
 	static const char *const wrappers[] = {
 		"_call_impl", "_wrapped_call_impl", "_fn", "wrapper", "decorate_context", NULL,
-	}, *const stops[] = {
-		"_call_impl", "_wrapped_call_impl", "_engine_run_backward", "backward",
-		"run_backward", NULL,
 	};
 	const enum frag_origin origin = frag_frame_origin(f->file, f->line);
 	const bool optimizer = call_stacks_contains(f->file, "/torch/optim/");
@@ -56,11 +53,9 @@ static struct frag_called_line describe(const struct frag_frame *f)
 	return (struct frag_called_line){
 		.line = (uint32_t)f->line,
 		.own = origin == FRAG_ORIGIN_PROGRAM,
-		.torch = origin == FRAG_ORIGIN_TORCH,
 		.python = origin != FRAG_ORIGIN_NATIVE,
 		.library = origin == FRAG_ORIGIN_PYTHON,
 		.wrapper = is_among(f->name, wrappers),
-		.stop = is_among(f->name, stops) || optimizer || call_stacks_contains(f->file, "/nn/modules/"),
 		.backward = call_stacks_contains(f->name, "backward"),
 		.shell = call_stacks_contains(f->file, "<ipython"),
 		.optimizer = optimizer,
@@ -93,10 +88,9 @@ static bool note_number(struct frag_call_stacks *s, uint32_t number)
 }
 
 /* The frames are in `numbers` from `first` on, the innermost first: turns them, and picks. */
-static bool fill_stack(struct frag_call_stacks *s, struct frag_call_stack *k, uint32_t first)
+static void fill_stack(struct frag_call_stacks *s, struct frag_call_stack *k, uint32_t first)
 {
 	uint32_t end = s->number_count, kept = first;
-	bool stopped = false;
 
 	for (uint32_t i = first; i < end - (end - first + 1) / 2; i++) {
 		const uint32_t other = s->numbers[end - 1 - (i - first)];
@@ -109,25 +103,12 @@ static bool fill_stack(struct frag_call_stacks *s, struct frag_call_stack *k, ui
 
 		if (call->python)
 			k->site = s->numbers[i];
-		if (call->python && !call->library)
+		if (call->python && !call->library && !call->wrapper)
 			s->numbers[kept++] = s->numbers[i];
 	}
 	s->number_count = kept;
-	k->path_first = kept;
-	for (uint32_t i = first; i < kept && !stopped; i++) {
-		const struct frag_called_line *call = &s->calls[s->numbers[i]];
-
-		stopped = call->torch && call->stop;
-		if (!call->torch && !note_number(s, s->numbers[i]))
-			return false;
-	}
-	k->path_count = s->number_count - kept;
-	/* wrappers are in the path alone */
 	k->first = first;
-	for (uint32_t i = first; i < kept; i++)
-		if (!s->calls[s->numbers[i]].wrapper)
-			s->numbers[first + k->count++] = s->numbers[i];
-	return true;
+	k->count = kept - first;
 }
 
 uint32_t frag_call_stacks_add(struct frag_call_stacks *s, const struct frag_symbols *symbols,
@@ -149,8 +130,8 @@ uint32_t frag_call_stacks_add(struct frag_call_stacks *s, const struct frag_symb
 		if (!call_number(s, &frame, &call) || !note_number(s, call))
 			return UINT32_MAX;
 	}
-	if (!FRAG_EXTEND(s->stacks, s->stack_capacity, s->stack_count, number)
-	    || !fill_stack(s, &s->stacks[number], first) || !frag_map_add(&s->seen, stack, number))
+	if (!FRAG_EXTEND(s->stacks, s->stack_capacity, s->stack_count, number))
 		return UINT32_MAX;
-	return number;
+	fill_stack(s, &s->stacks[number], first);
+	return frag_map_add(&s->seen, stack, number) ? number : UINT32_MAX;
 }

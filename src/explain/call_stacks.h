@@ -2,8 +2,7 @@
  * call_stacks.h - stacks as sequences of the program's calls, to compare where requests came from.
  *
  * Of a stack the Python frames count, without those of Python's own modules and wrappers of
- * PyTorch: the outermost first. Its *path* ends where the program itself stops deciding: at the
- * call of a module, of a backward pass, or of an optimizer.
+ * PyTorch: the outermost first.
  */
 #pragma once
 
@@ -14,14 +13,13 @@ struct frag_called_line {
 	uint32_t function;      /* file and name, as a number */
 	uint32_t line;
 	bool own;               /* of the program */
-	bool wrapper, stop;     /* of PyTorch; what a path stops at */
-	bool torch, python, library;    /* whose file; library: Python's own */
+	bool wrapper;           /* of PyTorch */
+	bool python, library;   /* whose file; library: Python's own */
 	bool backward, shell, optimizer, init_group;
 };
 
 struct frag_call_stack {
 	uint32_t first, count;          /* calls, in `numbers` */
-	uint32_t path_first, path_count;        /* likewise */
 	uint32_t site;                  /* the innermost line of Python; 0: none */
 };
 
@@ -54,15 +52,6 @@ static inline struct frag_calls frag_calls_of(const struct frag_call_stacks *s, 
 	if (!stack || !k->count)
 		return (struct frag_calls){ .of = NULL };
 	return (struct frag_calls){ .of = &s->numbers[k->first], .count = k->count };
-}
-
-static inline struct frag_calls frag_path_of(const struct frag_call_stacks *s, uint32_t stack)
-{
-	const struct frag_call_stack *k = &s->stacks[stack];
-
-	if (!stack || !k->path_count)
-		return (struct frag_calls){ .of = NULL };
-	return (struct frag_calls){ .of = &s->numbers[k->path_first], .count = k->path_count };
 }
 
 static inline const struct frag_called_line *frag_call_at(const struct frag_call_stacks *s,

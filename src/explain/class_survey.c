@@ -7,6 +7,10 @@
 #include "base/hash.h"
 #include "events/tape.h"
 
+#define SUM_ROWS 1024            /* from these on a sum has a buffer; and bytes of its counters */
+#define SUM_COUNTERS 4096
+#define TINY 512                /* bytes of a block that is as large in the allocator, whatever it has */
+
 /* Blocks of a private pool stand in one segment of it, for what the classes say of pools. */
 static bool survey_note_pool(struct frag_memory_state *m, uint32_t block, uint32_t pool)
 {
@@ -61,12 +65,68 @@ static bool is_unknown(const struct frag_lifetime *life)
 	       || (life->life == FRAG_LIFE_TEMPORARIES && life->evidence != FRAG_EVIDENCE_STACK);
 }
 
+static bool has_size(struct frag_map *sizes, uint64_t bytes)
+{
+	return frag_map_get(sizes, bytes) != FRAG_MAP_NONE;
+}
+
+/*
+ * Is a block, between the one requested before it and the one after it, the buffer of a sum over rows? It has
+ * two elements a row for each of the result, which is before it, and counters of thread blocks are after it.
+ */
+static bool is_sum_buffer(const struct frag_state_block *b)
+{
+	const uint64_t result = b[-1].requested;
+
+	return result && b[1].requested <= SUM_COUNTERS && b->requested % (2 * result) == 0
+	       && b->requested / (2 * result) >= SUM_ROWS;
+}
+
+/* Finds blocks that have the size of an activation, or are the buffer of a sum over one. weights: sizes of those. False: out of memory. */
+static bool survey_compare(struct frag_class_survey *survey, const struct frag_lifetimes *lives,
+			   const struct frag_memory_state *all, struct frag_map *weights)
+{
+	struct frag_map sizes;
+	bool good = frag_map_init(&sizes, frag_hash_seed());
+
+	/* categories were recorded: a block has its own, or is of unknown class */
+	for (uint32_t i = 0; i < lives->count; i++)
+		if (lives->of[i].evidence == FRAG_EVIDENCE_CATEGORIES)
+			goto out;
+	for (uint32_t i = 0; i < lives->count && good; i++)
+		if (lives->of[i].life == FRAG_LIFE_ACTIVATIONS && all->blocks[i].requested > TINY
+		    && !has_size(&sizes, all->blocks[i].requested))
+			good = frag_map_add(&sizes, all->blocks[i].requested, i);
+	for (uint32_t i = 0; i < lives->count && good; i++) {
+		const struct frag_lifetime *life = &lives->of[i];
+		const uint64_t bytes = all->blocks[i].requested;
+
+		if (life->maker == FRAG_MAKER_BACKWARD && i && i + 1 < lives->count
+		    && is_sum_buffer(&all->blocks[i])) {
+			survey->of[i] = FRAG_SUM_BUFFERS;
+			continue;
+		}
+		/* without a stack an equal size is chance */
+		if (life->life != FRAG_LIFE_TEMPORARIES && life->life != FRAG_LIFE_OTHER
+		    && (life->life != FRAG_LIFE_UNKNOWN || life->maker == FRAG_MAKER_UNKNOWN))
+			continue;
+		if (life->maker == FRAG_MAKER_OPTIMIZER || has_size(weights, bytes))
+			continue;
+		if (has_size(&sizes, bytes))
+			survey->of[i] = FRAG_LIKE_ACTIVATIONS;
+	}
+out:
+	frag_map_fini(&sizes);
+	return good;
+}
+
 /*
  * What looks like an activation by its life alone. A block of a weight's size that a backward pass
  * makes and frees is a gradient: its size does not depend on the batch. PyTorch 2.15 takes the
  * workspace of cuBLAS for each product, and releases it. False: out of memory.
  */
-static bool survey_correct(const struct frag_lifetimes *lives, const struct frag_memory_state *all)
+static bool survey_correct(struct frag_class_survey *survey, const struct frag_lifetimes *lives,
+			   const struct frag_memory_state *all)
 {
 	struct frag_map sizes;
 	bool good = frag_map_init(&sizes, frag_hash_seed());
@@ -85,6 +145,7 @@ static bool survey_correct(const struct frag_lifetimes *lives, const struct frag
 		    && frag_map_get(&sizes, all->blocks[i].requested) != FRAG_MAP_NONE)
 			life->life = FRAG_LIFE_GRADIENTS;
 	}
+	good = good && survey_compare(survey, lives, all, &sizes);
 	frag_map_fini(&sizes);
 	return good;
 }
@@ -104,7 +165,9 @@ static int survey_count_unknown(struct frag_class_survey *s, const struct frag_l
 			good = FRAG_EXTEND(bytes, capacity, count, ev->slot);
 			if (!good)
 				break;
-			bytes[ev->slot] = is_unknown(&lives->of[alloc++]) ? ev->bytes : 0;
+			bytes[ev->slot] = is_unknown(&lives->of[alloc])
+						  && s->of[alloc] < FRAG_LIKE_ACTIVATIONS ? ev->bytes : 0;
+			alloc++;
 			live += bytes[ev->slot];
 			s->unknown = live > s->unknown ? live : s->unknown;
 		} else if (ev->op == FRAG_OP_FREE && ev->slot < count) {
@@ -126,19 +189,36 @@ int frag_class_survey_find(struct frag_class_survey *survey, const struct frag_t
 
 	*survey = (struct frag_class_survey){ .count = 0 };
 	rc = rc ? rc : frag_lifetimes_find(&lives, &all, true, tape, err);
-	if (!rc && !survey_correct(&lives, &all))
-		rc = frag_fail_nomem(err);
 	if (!rc) {
 		survey->of = calloc((size_t)lives.count + 1, sizeof(*survey->of));
-		rc = survey->of ? survey_count_unknown(survey, &lives, tape, err)
-				: frag_fail_nomem(err);
+		rc = survey->of && survey_correct(survey, &lives, &all) ? 0 : frag_fail_nomem(err);
 	}
+	rc = rc ? rc : survey_count_unknown(survey, &lives, tape, err);
 	for (uint32_t i = 0; i < lives.count; i++) {
-		if (!rc)
+		if (!rc && survey->of[i] < FRAG_LIKE_ACTIVATIONS)
 			survey->of[i] = (uint8_t)lives.of[i].life;
 		free(lives.of[i].id);
 	}
 	survey->count = rc ? 0 : lives.count;
+	free(lives.of);
+	frag_memory_state_fini(&all);
+	return rc;
+}
+
+int frag_alloc_classes(uint8_t **of, const struct frag_tape *tape, struct frag_error *err)
+{
+	struct frag_memory_state all = { .block_count = 0 };
+	struct frag_lifetimes lives = { .count = 0 };
+	int rc = survey_read(&all, tape, err);
+
+	rc = rc ? rc : frag_lifetimes_find(&lives, &all, true, tape, err);
+	*of = rc ? NULL : malloc((size_t)lives.count + 1);
+	rc = rc || *of ? rc : frag_fail_nomem(err);
+	for (uint32_t i = 0; i < lives.count; i++) {
+		if (*of)
+			(*of)[i] = (uint8_t)lives.of[i].life;
+		free(lives.of[i].id);
+	}
 	free(lives.of);
 	frag_memory_state_fini(&all);
 	return rc;

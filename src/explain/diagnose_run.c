@@ -6,11 +6,11 @@
 
 #include "base/array_grow.h"
 #include "base/format.h"
+#include "device/usable.h"
 #include "engine/sim_queries.h"
 #include "engine/tape_run.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
-#include "explain/device_state.h"
 #include "policy/policies.h"
 #include "search/fit_intervals.h"
 #include "search/recommend.h"
@@ -146,126 +146,16 @@ static int known(int rc)
 	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
-/* Does the request succeed in a copy of the run after it has failed? */
-static int retry(const struct frag_sim *after, const struct frag_next *request, bool *succeeds,
-		 struct frag_error *err)
-{
-	struct frag_sim *sim;
-	bool failed = true;
-	int rc = frag_sim_copy(&sim, after, err);
-
-	if (rc)
-		return rc;
-	rc = frag_sim_feed_event(sim, request, &failed, err);
-	*succeeds = !rc && !failed;
-	frag_sim_del(sim);
-	return known(rc);
-}
-
-/* The same after the streams have completed all pending frees. */
-static int retry_after_waiting(const struct frag_failed_state *s, bool *succeeds,
-			       struct frag_error *err)
-{
-	const struct frag_memory_state *memory = s->memory;
-	struct frag_ended *ended = calloc((size_t)memory->block_count + 1, sizeof(*ended));
-	struct frag_next wait = *s->request;
-	struct frag_sim *sim = NULL;
-	bool failed = true;
-	int rc = ended ? frag_sim_copy(&sim, s->after, err) : frag_fail_nomem(err);
-
-	wait.event.op = FRAG_OP_COMPLETE;
-	wait.event.ended = ended;
-	wait.event.ended_count = 0;
-	for (uint32_t i = 0; i < memory->block_count && !rc; i++)
-		if (memory->blocks[i].state == FRAG_PENDING
-		    && memory->blocks[i].slot != FRAG_NO_SLOT)
-			ended[wait.event.ended_count++] = (struct frag_ended){
-				.slot = memory->blocks[i].slot, .synced = FRAG_NEVER,
-			};
-	if (!rc && wait.event.ended_count) {
-		rc = frag_sim_feed_event(sim, &wait, &failed, err);
-		rc = rc ? rc : frag_sim_feed_event(sim, s->request, &failed, err);
-	}
-	*succeeds = !rc && !failed;
-	frag_sim_del(sim);
-	free(ended);
-	return known(rc);
-}
-
-static int64_t usable_or_none(uint64_t total, uint64_t taken)
-{
-	if (!total)
-		return -1;
-	return total > taken ? (int64_t)(total - taken) : 0;
-}
-
-static struct frag_oom_diagnosis diagnosis_of(const struct frag_oom_facts *facts)
-{
-	struct frag_oom_diagnosis d = {
-		.cause = frag_oom_cause_of(facts), .waiting_succeeds = facts->waiting_succeeds,
-	};
-
-	d.nearly_full = d.cause == FRAG_CAUSE_FRAGMENTATION && frag_oom_is_nearly_full(facts);
-	return d;
-}
-
-static uint64_t pending_bytes(const struct frag_memory_state *memory)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < memory->block_count; i++)
-		if (memory->blocks[i].state == FRAG_PENDING)
-			sum += memory->blocks[i].bytes;
-	return sum;
-}
-
-/* Gathers the facts of a failed request, and derives the cause from them. */
-int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_state *s,
-		      struct frag_error *err)
-{
-	const struct frag_device_figures *d = s->figures;
-	const struct frag_oom *oom = frag_sim_last_oom(s->after, s->device);
-	const int64_t left = oom->metrics.device_free > 0 ? oom->metrics.device_free : 0;
-	struct frag_oom_facts facts = {
-		.need = (int64_t)oom->need, .live = (int64_t)oom->metrics.active,
-		.pending = (int64_t)pending_bytes(s->memory),
-		.usable = usable_or_none(d->total, d->context + d->other),
-		.lower_bound = (int64_t)s->lower_bound,
-	};
-	struct frag_oom_past past = { .attempt.bytes = 0 };
-	int rc = 0;
-
-	facts.limited = facts.usable < 0
-			|| left >= (int64_t)frag_heap_round(frag_sim_heap(s->after, s->device),
-							    oom->demand);
-	if (s->request) {
-		rc = retry(s->after, s->request, &facts.retry_succeeds, err);
-		rc = rc ? rc : retry_after_waiting(s, &facts.waiting_succeeds, err);
-	}
-	if (!rc && s->request && s->history)
-		rc = frag_oom_past_find(&past, s->history, oom->step, oom->need, (uint64_t)left,
-					oom->metrics.free, err);
-	facts.failed_attempt = past.attempt.bytes > 0;
-	facts.accumulation = past.accumulation.bytes > 0;
-	facts.leak = past.leak.bytes > 0;
-	*out = diagnosis_of(&facts);
-	out->past = past;
-	/* the policy obtains its initial pool in one piece, and no block can block it */
-	if (!s->request && out->cause == FRAG_CAUSE_FRAGMENTATION)
-		*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_CAPACITY };
-	return rc;
-}
-
 /* Judges by the OOM record alone, where nothing was simulated again. */
 static struct frag_oom_diagnosis oom_diagnose_record(const struct frag_result *run)
 {
 	const struct frag_oom *oom = run->oom_count ? &run->ooms[0] : NULL;
 
 	if (!oom)
-		return (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
-	return diagnosis_of(&(struct frag_oom_facts){
+		return (struct frag_oom_diagnosis){ .verdict = FRAG_VERDICT_NONE };
+	return frag_oom_diagnosis_of(&(struct frag_oom_facts){
 		.need = (int64_t)oom->need, .live = (int64_t)oom->metrics.active,
-		.usable = usable_or_none(run->total, run->context + run->other),
+		.usable = run->total ? (int64_t)frag_usable_bytes(run) : -1,
 		.limited = !run->total || frag_oom_is_limit(oom),
 	});
 }
@@ -296,9 +186,9 @@ static int diagnose_halted(struct frag_oom_diagnosis *out, struct frag_run_until
 static void name_past(struct frag_oom_diagnosis *out, const struct frag_history *h, uint64_t step)
 {
 	const struct frag_symbols *symbols = frag_tape_symbols(h->tape);
-	const uint32_t i = frag_history_speaker(h, step);
+	const uint32_t i = frag_history_framed(h, step);
 
-	out->past_tag = frag_symbols_tag(symbols, frag_oom_past_tag(&out->past, out->cause));
+	out->past_tag = frag_symbols_tag(symbols, frag_oom_past_tag(&out->past, out->verdict));
 	out->recorded = frag_history_failures(h);
 	if (i == FRAG_ALL)
 		return;
@@ -316,7 +206,7 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 	bool halted = false;
 	int rc = frag_until_oom_begin(&run, subject, err);
 
-	*out = (struct frag_oom_diagnosis){ .cause = FRAG_CAUSE_NONE };
+	*out = (struct frag_oom_diagnosis){ .verdict = FRAG_VERDICT_NONE };
 	if (!rc && frag_sim_last_oom(run.sim, subject->device))
 		rc = frag_oom_diagnose(out, &(struct frag_failed_state){
 			.after = run.sim, .device = subject->device,
@@ -348,7 +238,7 @@ static int oom_find_cause(struct frag_oom_diagnosis *out, const struct frag_fit_
 #define RUNS_MAX 1024
 #define EVENTS_OF_MOVES 256
 /* Above the smallest device, larger ones are examined up to this factor. */
-#define FAR 1.05
+#define FAR 1.5
 
 static int find_needs(struct frag_diagnosis *a, struct frag_trials *t,
 		      const struct frag_result *run, struct frag_error *err)
@@ -406,7 +296,7 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *int
 		runs++;
 		events += here->outcome.steps + (uint64_t)EVENTS_OF_BEGIN * devices;
 		/* each refusal makes it try moves, each in a copy of all segments */
-		if (run->choice.ops == &frag_policy_compact)
+		if (run->choice.ops->moves)
 			events += here->outcome.refused * here->outcome.calls * EVENTS_OF_MOVES;
 		if (!here->outcome.fits) {
 			a->reliable = 0;
@@ -419,9 +309,9 @@ static int walk_upwards(struct frag_diagnosis *a, struct frag_fit_intervals *int
 	return rc;
 }
 
-/* Of the run's device alone: the cause of its failure, or the smallest larger device that fits. */
+/* Of the run's device alone: the verdict of its failure, or the smallest larger device that fits. */
 static int diagnose_device(struct frag_diagnosis *a, const struct frag_trials *t,
-			   const struct frag_result *run, bool cause, struct frag_error *err)
+			   const struct frag_result *run, bool verdict, struct frag_error *err)
 {
 	const struct frag_fit_case subject = {
 		.tape = t->tape, .choice = &run->choice, .devices = t->options->devices,
@@ -434,7 +324,7 @@ static int diagnose_device(struct frag_diagnosis *a, const struct frag_trials *t
 	rc = rc ? rc : frag_fit_intervals_init(&intervals, &subject, part, NULL, err);
 	if (rc)
 		return rc;
-	if (cause)
+	if (verdict)
 		rc = oom_find_cause(&a->oom, &intervals.subject, a->requested, err);
 	else
 		rc = walk_upwards(a, &intervals, run, err);
@@ -550,8 +440,14 @@ static int find_fixes(struct frag_diagnosis *answers, struct frag_trials *t,
 		.sources = &source, .source_count = 1, .model = t->options->model, .job = t->job,
 	};
 	const struct frag_setting_rank *found;
-	int rc = frag_recommend(&r, err);
+	uint64_t *requested = calloc((size_t)devices + 1, sizeof(*requested));
+	int rc;
 
+	/* a run that fits has the peak of the whole trace */
+	for (uint32_t d = 0; d < devices && requested; d++)
+		requested[d] = runs[d].status == FRAG_RUN_OK ? runs[d].lower_bound : 0;
+	r.requested = requested;
+	rc = requested ? frag_recommend(&r, err) : frag_fail_nomem(err);
 	found = rc ? NULL : frag_recommended(&r);
 	for (uint32_t d = 0; d < devices && !rc; d++) {
 		struct frag_setting_fix *fix = &answers[d].fix;
@@ -567,6 +463,7 @@ static int find_fixes(struct frag_diagnosis *answers, struct frag_trials *t,
 			};
 	}
 	frag_recommend_fini(&r);
+	free(requested);
 	return rc == -FRAG_EPOLICY ? 0 : rc;
 }
 
@@ -599,7 +496,7 @@ static int find_order(struct frag_diagnosis *a, const struct frag_trials *t,
 	return rc;
 }
 
-/* Finds the cause of an OOM and the smallest device. */
+/* Finds the verdict of an OOM and the smallest device. */
 static int find_rest(struct frag_diagnosis *a, struct frag_trials *t, unsigned wanted,
 		     const struct frag_result *run, struct frag_error *err)
 {
@@ -663,14 +560,12 @@ int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *t,
 
 uint64_t frag_usable_bytes(const struct frag_result *run)
 {
-	const uint64_t taken = run->context + run->other;
-
-	return run->total > taken ? run->total - taken : 0;
+	return frag_usable(run->total, run->context, run->other);
 }
 
 uint64_t frag_diagnosis_lower_bound(const struct frag_diagnosis *a, const struct frag_result *run)
 {
-	return a->requested + run->context + run->other;
+	return frag_round_up(a->requested, run->granularity) + run->context + run->other;
 }
 
 bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *a, const struct frag_result *run)
@@ -679,10 +574,10 @@ bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *a, const struc
 				   || frag_diagnosis_is_over_limit(a, run));
 }
 
-struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *a,
+struct frag_oom_diagnosis frag_diagnosis_oom(const struct frag_diagnosis *a,
 					       const struct frag_result *run)
 {
-	return a && a->oom.cause ? a->oom : oom_diagnose_record(run);
+	return a && a->oom.verdict ? a->oom : oom_diagnose_record(run);
 }
 
 const char *frag_diagnosis_evidence(const struct frag_diagnosis *a,

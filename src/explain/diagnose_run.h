@@ -5,42 +5,10 @@
 #pragma once
 
 #include "base/job.h"
-#include "base/oom_verdict.h"
 #include "explain/device_state.h"
-#include "explain/find_move.h"
-#include "explain/history.h"
+#include "explain/oom_diagnosis.h"
 #include "policy/evidence.h"
 #include "search/fit_intervals.h"
-
-struct frag_oom_diagnosis {
-	enum frag_oom_cause cause;
-	bool nearly_full;               /* of fragmentation */
-	bool waiting_succeeds;          /* the request succeeds after all pending frees */
-	struct frag_oom_past past;
-	struct frag_text past_tag;      /* of what the cause names; the tape's; text NULL: none */
-	struct frag_text requested_by;  /* likewise: the innermost own frame of the request, or */
-	bool requested_before;          /* of the last one before it that has frames */
-	struct frag_recorded_failures recorded;
-};
-
-/*
- * A simulation right after its failed request. request is NULL where the policy's initial pool
- * was refused; lower_bound: peak of the bytes that the whole trace requests, 0 where unknown.
- * history: NULL where it was not read.
- */
-struct frag_failed_state {
-	const struct frag_sim *after;
-	uint32_t device;
-	const struct frag_device_figures *figures;
-	const struct frag_memory_state *memory;
-	const struct frag_next *request;
-	const struct frag_history *history;
-	uint64_t lower_bound;
-};
-
-/* Judges a failed request; attempts it again in copies of the simulation. -FRAG_ENOMEM */
-int frag_oom_diagnose(struct frag_oom_diagnosis *out, const struct frag_failed_state *state,
-		      struct frag_error *err);
 
 /* Results of policies on a tape: each is simulated once, on all devices. */
 struct frag_trials {
@@ -74,7 +42,7 @@ struct frag_diagnosis {
 	uint64_t requested, allocated;
 	/* after an OOM: smallest is the minimum larger device that this run fits; 0: none was
 	 * found, and those below `failing` fail. reliable is the minimum from which it fits all that
-	 * were examined, up to 5 % above the smallest; a larger one can fail again */
+	 * were examined, up to half above the smallest; a larger one can fail again */
 	uint64_t smallest, reliable, failing;
 	bool limit_stays;               /* where memory ran out: no later event may change a
 					 * fraction of the device that the program has set */
@@ -106,7 +74,8 @@ int frag_diagnose_runs(struct frag_diagnosis *answers, struct frag_trials *trial
 
 /* Returns the usable bytes: the device without context and other processes. */
 uint64_t frag_usable_bytes(const struct frag_result *run);
-/* What a device needs at least: what is requested at its peak, context and others. */
+/* What a device needs at least: what is requested at its peak, rounded up to its granularity, with
+ * the context and others. */
 uint64_t frag_diagnosis_lower_bound(const struct frag_diagnosis *answer,
 				    const struct frag_result *run);
 /*
@@ -126,8 +95,8 @@ static inline bool frag_diagnosis_is_over_limit(const struct frag_diagnosis *a,
 /* Does no layout hold the trace, not even a perfect one? answer may be NULL, as below. */
 bool frag_diagnosis_exceeds_capacity(const struct frag_diagnosis *answer,
 				     const struct frag_result *run);
-/* The cause of the run's first OOM; from its record alone where answer is NULL or has none. */
-struct frag_oom_diagnosis frag_diagnosis_cause(const struct frag_diagnosis *answer,
+/* The verdict of the run's first OOM; from its record alone where answer is NULL or has none. */
+struct frag_oom_diagnosis frag_diagnosis_oom(const struct frag_diagnosis *answer,
 					       const struct frag_result *run);
 
 /*

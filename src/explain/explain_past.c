@@ -20,7 +20,7 @@ int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
 			 const struct frag_tape *tape, struct frag_error *err)
 {
 	const struct frag_symbols *symbols = frag_tape_symbols(tape);
-	const uint32_t i = frag_history_speaker(h, m->step);
+	const uint32_t i = frag_history_framed(h, m->step);
 
 	m->recorded = frag_history_failures(h);
 	if (i == FRAG_ALL)
@@ -34,7 +34,7 @@ int frag_explain_request(struct frag_explained *m, const struct frag_history *h,
 int frag_explain_past(struct frag_explained *m, const struct frag_oom_past *past,
 		      const struct frag_tape *tape, struct frag_error *err)
 {
-	const uint32_t tag = frag_oom_past_tag(past, m->cause);
+	const uint32_t tag = frag_oom_past_tag(past, m->verdict);
 
 	m->past = *past;
 	return frag_tag_json(frag_tape_symbols(tape), tag, &m->past_tag) ? 0 : frag_fail_nomem(err);
@@ -47,17 +47,17 @@ static bool is_recorded_failure(const struct frag_history *h, uint64_t step)
 	return i < h->request_count && h->requests[i].born == step && h->requests[i].failed;
 }
 
-/* Goes on over recorded failures before the target; *passed: the last of them, or FRAG_STILL. */
+/* Goes on over recorded failures before the target; *passed: the last of them, or UINT64_MAX. */
 static int play_over(struct frag_run_until_oom *run, const struct frag_history *h, uint64_t target,
 		     uint64_t *passed, bool *halted, struct frag_error *err)
 {
 	int rc;
 
-	*passed = FRAG_STILL;
+	*passed = UINT64_MAX;
 	while (!(rc = frag_until_oom_play(run, UINT64_MAX, halted, err)) && *halted) {
 		const uint64_t step = frag_until_oom_next(run).event.step;
 
-		if (target == FRAG_STILL || step >= target || !is_recorded_failure(h, step))
+		if (target == FRAG_FIRST_FAILURE || step >= target || !is_recorded_failure(h, step))
 			break;
 		*passed = step;
 		rc = frag_until_oom_pass(run, err);
@@ -75,7 +75,7 @@ int frag_play_to_failure(struct frag_run_until_oom *run, const struct frag_fit_c
 	uint64_t passed;
 	int rc = play_over(run, h, target, &passed, halted, err);
 
-	if (rc || *halted || passed == FRAG_STILL)
+	if (rc || *halted || passed == UINT64_MAX)
 		return rc;
 	frag_until_oom_fini(run);
 	rc = frag_until_oom_begin(run, on, err);

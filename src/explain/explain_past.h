@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explain/explanation.h"
-#include "explain/history.h"
+#include "explain/oom_past.h"
 
 /*
  * Names the code that requested what failed: m->step is set. -FRAG_ENOMEM
@@ -16,7 +16,7 @@ int frag_explain_past(struct frag_explained *m, const struct frag_oom_past *past
 
 /*
  * Plays a run from its begin to the failure at step `target`, over the recorded failures before
- * it; FRAG_STILL: to the first failure. *halted: the next request fails; where that is not the
+ * it; FRAG_FIRST_FAILURE: to the first. *halted: the next request fails; where that is not the
  * target, the last failure before it that does, or the first one that was not recorded as one.
  */
 int frag_play_to_failure(struct frag_run_until_oom *run, const struct frag_fit_case *on,

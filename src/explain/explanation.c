@@ -12,13 +12,16 @@
 
 #include "base/format.h"
 #include "base/parse.h"
+#include "device/usable.h"
 #include "engine/sim_queries.h"
 #include "engine/tape_run.h"
 #include "events/id_map.h"
 #include "events/tape.h"
-#include "explain/device_state.h"
-#include "explain/diagnose_run.h"
+#include "explain/state_owners.h"
+#include "explain/oom_diagnosis.h"
+#include "explain/explain_memory.h"
 #include "explain/explain_past.h"
+#include "explain/main_cause.h"
 #include "live_blocks/live_blocks.h"
 #include "search/fit_intervals.h"
 
@@ -38,17 +41,18 @@ static struct frag_fit_case explanation_subject_of(const struct frag_explanation
 struct study {
 	struct frag_explanation *x; /* what is simulated: one device alone, or all */
 	struct frag_explanation *all;
-	uint32_t device; /* of `all`: m->device is that of x until the end */
+	uint32_t on; /* the device as x counts it; m->device: as `all` does */
 	struct frag_explained *m;
 	struct frag_run_until_oom run;
 	struct frag_history history;
-	uint64_t target;        /* step of the failure to explain; FRAG_STILL: the first */
+	uint64_t target;        /* step of the failure to explain; FRAG_FIRST_FAILURE: the first */
 };
 
 /* Does another policy, with its default settings, fit the device? One that fails does not. */
-static int try_policy(const struct frag_explanation *x, struct frag_explained *m, const char *name,
-		      struct frag_error *err)
+static int try_policy(const struct study *s, const char *name, struct frag_error *err)
 {
+	const struct frag_explanation *x = s->x;
+	struct frag_explained *m = s->m;
 	struct frag_fit_case subject;
 	struct frag_choice choice;
 	struct frag_interval out;
@@ -56,8 +60,8 @@ static int try_policy(const struct frag_explanation *x, struct frag_explained *m
 
 	if (rc || choice.ops == x->choice->ops)
 		return rc;
-	subject = explanation_subject_of(x, m->device, &choice);
-	rc = frag_fit_case_run(&subject, x->devices[m->device].total, 0, FRAG_LEVEL_SURVIVE, &out,
+	subject = explanation_subject_of(x, s->on, &choice);
+	rc = frag_fit_case_run(&subject, x->devices[s->on].total, 0, FRAG_LEVEL_SURVIVE, &out,
 			       err);
 	m->others++;
 	if (!rc && out.outcome.fits)
@@ -89,17 +93,17 @@ static int rank_settings(struct frag_explanation *all, const struct frag_explain
 }
 
 /* Lists what fits on the same device: the recommended setting first, other settings, policies. */
-static int try_others(struct frag_explanation *all, const struct frag_explanation *x,
-		      struct frag_explained *m, struct frag_error *err)
+static int try_others(const struct study *s, struct frag_error *err)
 {
-	const struct frag_recommendation *r = &all->ranked;
+	const struct frag_recommendation *r = &s->all->ranked;
+	struct frag_explained *m = s->m;
 	const struct frag_setting_rank *best;
-	int rc = rank_settings(all, m, err);
+	int rc = rank_settings(s->all, m, err);
 
 	if (rc || r->lower_bound > r->device)
 		return rc;
 	best = frag_recommended(r);
-	m->others = frag_recommend_tried(r);
+	m->others = m->settings = frag_recommend_tried(r);
 	m->survivors = calloc(r->count + sizeof(policies) / sizeof(policies[0]), sizeof(*m->survivors));
 	if (!m->survivors)
 		return frag_fail_nomem(err);
@@ -112,7 +116,7 @@ static int try_others(struct frag_explanation *all, const struct frag_explanatio
 		if (&r->candidates[i] != best && r->candidates[i].status == FRAG_RANK_FITS)
 			m->survivors[m->survivor_count++] = *r->candidates[i].choices;
 	for (uint32_t i = 0; policies[i] && !rc; i++)
-		rc = try_policy(x, m, policies[i], err);
+		rc = try_policy(s, policies[i], err);
 	return rc;
 }
 
@@ -127,11 +131,11 @@ static bool ends_with_it(const struct frag_explanation *x, const struct frag_exp
  * Simulates the whole trace on an unlimited device: fills in the lower bound, and whether the
  * blocks fit at their peak. Where the trace ends with the failure nothing tells the latter.
  */
-static int find_peak_of_trace(const struct frag_explanation *x, struct frag_explained *m,
-			      bool at_end, struct frag_error *err)
+static int find_peak_of_trace(const struct study *s, bool at_end, struct frag_error *err)
 {
-	const struct frag_device_figures *d = &x->devices[m->device];
-	const struct frag_fit_case subject = explanation_subject_of(x, m->device, x->choice);
+	const struct frag_device_figures *d = &s->x->devices[s->on];
+	const struct frag_fit_case subject = explanation_subject_of(s->x, s->on, s->x->choice);
+	struct frag_explained *m = s->m;
 	struct frag_interval all;
 	int rc;
 
@@ -146,32 +150,20 @@ static int find_peak_of_trace(const struct frag_explanation *x, struct frag_expl
 	m->fits_known = !at_end;
 	if (m->fits_known)
 		m->peak = all.outcome.peak_allocated;
-	m->fits = m->fits_known && m->peak <= d->total - d->context - d->other;
+	m->fits = m->fits_known && m->peak <= frag_usable(d->total, d->context, d->other);
 	return 0;
 }
 
 /* Where a request has failed: the other settings and policies that fit, each simulated. */
 static int find_alternatives(const struct study *s, struct frag_error *err)
 {
-	return s->m->cause && s->m->limited ? try_others(s->all, s->x, s->m, err) : 0;
+	return s->m->verdict && s->m->limited ? try_others(s, err) : 0;
 }
 
 const char *const frag_moment_kind_names[] = {
 	[FRAG_MOMENT_OOM] = "oom", [FRAG_MOMENT_PEAK] = "peak", [FRAG_MOMENT_WORST] = "worst",
 	[FRAG_MOMENT_STEP] = "step", [FRAG_MOMENT_MARK] = "mark", NULL,
 };
-
-const char *const frag_main_cause_names[] = {
-	[FRAG_MAIN_NONE] = NULL, [FRAG_MAIN_LATE] = "born_late",
-	[FRAG_MAIN_LEFT] = "left_behind", NULL,
-};
-
-static const struct frag_result *result_of(struct frag_sim *sim, uint32_t device)
-{
-	uint32_t count;
-
-	return &frag_sim_results(sim, false, &count)[device];
-}
 
 /* What the device has left, and what a limit of the program's own leaves of that. */
 static uint64_t left_of(const struct frag_device_figures *d, const struct frag_metrics *now,
@@ -193,8 +185,7 @@ static uint64_t left_of(const struct frag_device_figures *d, const struct frag_m
 static void fill_largest(struct frag_explained *m, const struct frag_device_figures *d,
 			 const struct frag_metrics *now, uint64_t left)
 {
-	const uint64_t taken = d->context + d->other;
-	uint64_t room = d->total > taken ? d->total - taken : 0, all = now->free;
+	uint64_t room = frag_usable(d->total, d->context, d->other), all = now->free;
 
 	room = frag_min(room, m->limit);
 	if (m->limited)
@@ -220,6 +211,7 @@ static void fill_figures(struct frag_explained *m, const struct frag_device_figu
 	m->reserved = now->reserved;
 	m->limited = d->total > 0;
 	m->limit = oom ? oom->limit : UINT64_MAX;
+	m->limit_key = oom ? oom->limit_key : NULL;
 	if (m->limited) {
 		m->device_free = now->device_free > 0 ? (uint64_t)now->device_free : 0;
 		m->outside = d->context + d->other;
@@ -236,20 +228,19 @@ static uint64_t missing_of(const struct frag_sim *sim, uint32_t device,
 	return demand > left ? demand - left : 0;
 }
 
-static int fill_request(struct study *s, struct frag_sim *after, const struct frag_next *request,
+static int fill_request(struct study *s, const struct frag_sim *after, const struct frag_next *request,
 			struct frag_error *err)
 {
 	const struct frag_symbols *symbols = frag_tape_symbols(s->x->tape);
-	const struct frag_result *r = result_of(after, s->m->device);
-	const struct frag_device_figures *d = &s->x->devices[s->m->device];
-	const struct frag_oom *oom = &r->ooms[r->oom_count - 1];
+	const struct frag_device_figures *d = &s->x->devices[s->on];
+	const struct frag_oom *oom = frag_sim_last_oom(after, s->on);
 
 	fill_figures(s->m, d, &oom->metrics, oom);
 	s->m->step = oom->step;
 	s->m->size = oom->size;
 	s->m->need = oom->need;
 	s->m->demand = oom->demand;
-	s->m->missing = missing_of(after, s->m->device, oom, left_of(d, &oom->metrics, oom));
+	s->m->missing = missing_of(after, s->on, oom, left_of(d, &oom->metrics, oom));
 	if (!request)
 		return 0;
 	s->m->id = frag_id_json(&request->event.id);
@@ -263,14 +254,14 @@ static int explanation_judge(struct study *s, const struct frag_sim *after,
 {
 	struct frag_oom_diagnosis found;
 	int rc = frag_oom_diagnose(&found, &(struct frag_failed_state){
-		.after = after, .device = s->m->device,
-		.figures = &s->x->devices[s->m->device], .memory = memory,
+		.after = after, .device = s->on,
+		.figures = &s->x->devices[s->on], .memory = memory,
 		.request = request, .lower_bound = s->m->lower_bound, .history = &s->history,
 	}, err);
 
-	s->m->cause = found.cause;
+	s->m->verdict = found.verdict;
 	s->m->nearly_full = found.nearly_full;
-	s->m->waiting_serves = found.waiting_succeeds;
+	s->m->waiting_succeeds = found.waiting_succeeds;
 	return rc ? rc : frag_explain_past(s->m, &found.past, s->x->tape, err);
 }
 
@@ -280,19 +271,16 @@ static int explanation_find_candidates(const struct study *s, const struct frag_
 				    const struct frag_next *request,
 				    struct frag_move_candidates *out, struct frag_error *err)
 {
-	const uint32_t device = s->m->device;
+	const uint32_t device = s->on;
 	struct frag_move_target target = {
 		.pool = request->event.pool, .block_cost = s->x->block_cost,
 	};
 	const struct frag_oom *oom = frag_sim_last_oom(after, device);
-	struct frag_sought sought;
 
+	target.list = frag_sim_seek(after, &request->event).list;
 	target.left = left_of(&s->x->devices[device], &oom->metrics, oom);
 	target.need = oom->need;
 	target.missing = missing_of(after, device, oom, target.left);
-	if (frag_sim_seek(after, &request->event, &sought))
-		return frag_fail_nomem(err);
-	target.list = sought.list;
 	return frag_move_candidates_find(out, memory, &target, err);
 }
 
@@ -346,11 +334,10 @@ static int go_on_moving(struct study *s, struct frag_error *err)
  */
 static bool exceeds_now(const struct study *s)
 {
-	const struct frag_device_figures *d = &s->x->devices[s->m->device];
-	const uint64_t taken = d->context + d->other;
+	const struct frag_device_figures *d = &s->x->devices[s->on];
 
 	return s->m->limited
-	       && s->m->live + s->m->need > (d->total > taken ? d->total - taken : 0);
+	       && s->m->live + s->m->need > frag_usable(d->total, d->context, d->other);
 }
 
 static int move_blocks(struct study *s, const struct frag_sim *after,
@@ -360,9 +347,9 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	bool found, halted;
 	int rc;
 
-	if (!s->x->moves || s->m->cause == FRAG_CAUSE_NONE
-	    || s->m->cause == FRAG_CAUSE_TOO_LARGE
-	    || (frag_oom_is_size(s->m->cause) && exceeds_now(s)))
+	if (!s->x->moves || s->m->verdict == FRAG_VERDICT_NONE
+	    || s->m->verdict == FRAG_VERDICT_TOO_LARGE
+	    || (frag_oom_is_size(s->m->verdict) && exceeds_now(s)))
 		return 0;
 	s->m->moves = calloc(s->x->moves, sizeof(*s->m->moves));
 	if (!s->m->moves)
@@ -371,129 +358,25 @@ static int move_blocks(struct study *s, const struct frag_sim *after,
 	return rc || !halted ? rc : go_on_moving(s, err);
 }
 
-/* Does the first move leave from this segment? */
-static bool is_left_by_move(const struct frag_explained *m, const struct frag_blocked_segment *s)
-{
-	if (!m->move_count)
-		return false;
-	for (uint32_t i = 0; i < m->moves[0].from_count; i++)
-		if (m->moves[0].from[i] == s->ordinal)
-			return true;
-	return false;
-}
-
-/* Long-lived blocks that came with their segment are nothing else than at home. */
-static enum frag_main_cause role_of(const struct frag_blocked_segment *s,
-				    const struct frag_blocking_block *blocking)
-{
-	/* its age is unknown */
-	if (blocking->life == FRAG_LIFE_UNKNOWN && blocking->initial)
-		return FRAG_MAIN_NONE;
-	if (blocking->life != FRAG_LIFE_WEIGHTS && blocking->life != FRAG_LIFE_OPTIMIZER
-	    && blocking->life != FRAG_LIFE_LONG)
-		return FRAG_MAIN_LEFT;
-	return !blocking->initial && blocking->born > s->obtained_by ? FRAG_MAIN_LATE
-								     : FRAG_MAIN_NONE;
-}
-
-#define SMALL_SEGMENT (UINT64_C(2) << 20)
-
-/*
- * Judges a large segment that is at least a quarter free: returns the class of blocks with most
- * of its live bytes.
- */
-static enum frag_main_cause main_cause_of(const struct frag_blocked_segment *s, uint64_t *bytes)
-{
-	uint64_t of[FRAG_MAIN_LEFT + 1] = { 0 };
-	enum frag_main_cause who = FRAG_MAIN_LEFT;
-
-	if (s->range || s->bytes <= SMALL_SEGMENT || s->non_releasable < s->bytes / 4)
-		return FRAG_MAIN_NONE;
-	for (uint32_t i = 0; i < s->blocking_count; i++)
-		of[role_of(s, &s->blocking[i])] += s->blocking[i].bytes;
-	if (of[FRAG_MAIN_LATE] > of[FRAG_MAIN_LEFT])
-		who = FRAG_MAIN_LATE;
-	if (of[FRAG_MAIN_NONE] > of[who])
-		return FRAG_MAIN_NONE;
-	*bytes = of[who];
-	return who;
-}
-
-/* The tag of the main cause's largest blocking block, where most is non-releasable. */
-static const char *largest_tag(const struct frag_blocked_segment *s, enum frag_main_cause who)
-{
-	const struct frag_blocking_block *largest = NULL;
-
-	for (uint32_t i = 0; i < s->blocking_count; i++)
-		if (role_of(s, &s->blocking[i]) == who
-		    && (!largest || s->blocking[i].bytes > largest->bytes))
-			largest = &s->blocking[i];
-	return largest ? largest->tag : NULL;
-}
-
-/*
- * Finds the main cause in the segments that the move leaves, or in all. Returns false if there
- * is none.
- */
-static bool find_main_cause(struct frag_explained *m, bool of_move)
-{
-	uint64_t non_releasable[FRAG_MAIN_LEFT + 1] = { 0 }, bytes[FRAG_MAIN_LEFT + 1] = { 0 };
-	const struct frag_blocked_segment *first[FRAG_MAIN_LEFT + 1] = { NULL };
-	enum frag_main_cause who = FRAG_MAIN_LATE;
-
-	for (uint32_t i = 0; i < m->segment_count; i++) {
-		const struct frag_blocked_segment *s = &m->segments[i];
-		uint64_t theirs = 0;
-		const enum frag_main_cause main_cause = !of_move || is_left_by_move(m, s)
-							  ? main_cause_of(s, &theirs)
-							  : FRAG_MAIN_NONE;
-
-		non_releasable[main_cause] += s->non_releasable;
-		bytes[main_cause] += theirs;
-		first[main_cause] = first[main_cause] ? first[main_cause] : s;
-	}
-	if (non_releasable[FRAG_MAIN_LEFT] > non_releasable[FRAG_MAIN_LATE])
-		who = FRAG_MAIN_LEFT;
-	if (!first[who])
-		return false;
-	m->main_cause = who;
-	m->main_non_releasable = non_releasable[who];
-	m->main_bytes = bytes[who];
-	m->main_tag = largest_tag(first[who], who);
-	return true;
-}
-
-/*
- * Called after the moves are found: names the main cause of non-releasable memory, in the segments
- * that the first move leaves, else in all. Only segments of more than 2 MiB that are at least a
- * quarter free count, by the class of most of their live bytes: long-lived blocks that were
- * allocated in a segment reserved for others, or short-lived blocks.
- */
-static void name_main_cause(struct frag_explained *m)
-{
-	if (!find_main_cause(m, true))
-		find_main_cause(m, false);
-}
-
 /* The run halts before a request that fails. */
 static int study_failure(struct study *s, struct frag_error *err)
 {
 	const struct frag_next request = frag_until_oom_next(&s->run);
 	struct frag_memory_state memory = { .segment_count = 0 };
 	struct frag_sim *after = NULL;
-	int rc = frag_history_read_before(&s->history, s->x->tape, s->m->device,
+	int rc = frag_history_read_before(&s->history, s->x->tape, s->on,
 					  request.event.step, err);
 
 	rc = rc ? rc : frag_until_oom_after(&s->run, &request, &after, &memory, err);
 	rc = rc ? rc : fill_request(s, after, &request, err);
 	rc = rc ? rc : frag_explain_request(s->m, &s->history, s->x->tape, err);
-	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
+	rc = rc ? rc : find_peak_of_trace(s, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, after, &memory, &request, err);
-	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->device, s->all->tape, s->x->folded,
+	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->m->device, s->all->tape, s->x->folded,
 					    err);
 	rc = rc ? rc : move_blocks(s, after, &memory, &request, err);
 	if (s->m->accounted)
-		name_main_cause(s->m);
+		frag_main_cause_find(s->m);
 	frag_memory_state_fini(&memory);
 	frag_sim_del(after);
 	return rc ? rc : find_alternatives(s, err);
@@ -502,18 +385,18 @@ static int study_failure(struct study *s, struct frag_error *err)
 /* The run is at the moment, and no request has failed. */
 static int study_moment(struct study *s, struct frag_error *err)
 {
+	const struct frag_metrics now = frag_sim_metrics(s->run.sim, s->on);
 	struct frag_memory_state memory = { .segment_count = 0 };
-	int rc = frag_memory_state_read(&memory, s->run.sim, s->m->device, err);
+	int rc = frag_memory_state_read(&memory, s->run.sim, s->on, err);
 
 	if (!rc)
-		fill_figures(s->m, &s->x->devices[s->m->device],
-			     &result_of(s->run.sim, s->m->device)->last, NULL);
-	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->device, s->all->tape, s->x->folded,
+		fill_figures(s->m, &s->x->devices[s->on], &now, NULL);
+	rc = rc ? rc : frag_explain_memory(s->m, &memory, s->m->device, s->all->tape, s->x->folded,
 					    err);
 	if (!rc)
-		name_main_cause(s->m);
+		frag_main_cause_find(s->m);
 	frag_memory_state_fini(&memory);
-	return rc ? rc : find_peak_of_trace(s->x, s->m, false, err);
+	return rc ? rc : find_peak_of_trace(s, false, err);
 }
 
 /* The pool that the policy begins with was refused: nothing of the trace has happened. */
@@ -523,14 +406,14 @@ static int study_pool(struct study *s, struct frag_error *err)
 	int rc = fill_request(s, s->run.sim, NULL, err);
 
 	s->m->kind = FRAG_MOMENT_OOM;
-	rc = rc ? rc : find_peak_of_trace(s->x, s->m, ends_with_it(s->all, s->m), err);
+	rc = rc ? rc : find_peak_of_trace(s, ends_with_it(s->all, s->m), err);
 	rc = rc ? rc : explanation_judge(s, s->run.sim, &memory, NULL, err);
 	return rc ? rc : find_alternatives(s, err);
 }
 
 static int begin_study(struct study *s, struct frag_error *err)
 {
-	const struct frag_fit_case on = explanation_subject_of(s->x, s->m->device, s->x->choice);
+	const struct frag_fit_case on = explanation_subject_of(s->x, s->on, s->x->choice);
 	const int rc = frag_until_oom_begin(&s->run, &on, err);
 
 	s->run.job = s->x->job;
@@ -578,7 +461,7 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 	rc = rc ? rc : frag_sim_observe(sim, &observer);
 	rc = rc ? rc : frag_tape_play(sim, reader, UINT64_MAX, &s->x->job, err);
 	if (!rc)
-		*step = heights.of[s->m->device].step;
+		*step = heights.of[s->on].step;
 	frag_sim_del(sim);
 	frag_tape_reader_del(reader);
 	free(heights.of);
@@ -588,8 +471,8 @@ static int find_height(const struct study *s, uint64_t *step, struct frag_error 
 /* Reports that the run ended before the requested step. */
 static int refuse_later(uint64_t step, uint64_t failure, struct frag_error *err)
 {
-	return frag_fail(err, FRAG_EUSAGE, "--at: step %" PRIu64 " is after the out-of-memory at"
-			 " step %" PRIu64 ", where the run ends", step, failure);
+	return frag_fail(err, FRAG_EUSAGE, "--at: event %" PRIu64 " is after the out-of-memory at"
+			 " event %" PRIu64 ", where the run ends", step, failure);
 }
 
 /*
@@ -611,7 +494,7 @@ static int study_step(struct study *s, struct frag_error *err)
 		bool failed;
 
 		frag_tape_seek(s->run.reader, until);
-		rc = frag_sim_feed_event(s->run.sim, &request, &failed, err);
+		rc = frag_next_feed(s->run.sim, &request, &failed, err);
 		return rc ? rc : study_moment(s, err);
 	}
 	return study_failure(s, err);
@@ -619,7 +502,7 @@ static int study_step(struct study *s, struct frag_error *err)
 
 static int play_to_failure(struct study *s, bool *halted, struct frag_error *err)
 {
-	const struct frag_fit_case on = explanation_subject_of(s->x, s->m->device, s->x->choice);
+	const struct frag_fit_case on = explanation_subject_of(s->x, s->on, s->x->choice);
 
 	return frag_play_to_failure(&s->run, &on, &s->history, s->target, halted, err);
 }
@@ -630,7 +513,7 @@ static int study_device(struct study *s, struct frag_error *err)
 	bool halted = false;
 	int rc = begin_study(s, err);
 
-	if (!rc && result_of(s->run.sim, s->m->device)->oom_count)
+	if (!rc && frag_sim_last_oom(s->run.sim, s->on))
 		return study_pool(s, err);
 	if (!rc && s->m->kind == FRAG_MOMENT_OOM) {
 		rc = play_to_failure(s, &halted, err);
@@ -679,36 +562,10 @@ static int find_step(const struct frag_explanation *x, uint32_t *device, struct 
 	if (ev)
 		*device = ev->device;
 	else
-		rc = frag_fail(err, FRAG_EUSAGE, "--at: the trace has no step %" PRIu64,
+		rc = frag_fail(err, FRAG_EUSAGE, "--at: the trace has no event %" PRIu64,
 			       x->at_step);
 	frag_tape_reader_del(w.reader);
 	return rc;
-}
-
-/* What frag_explain_memory() fills in. */
-static void fini_memory(struct frag_explained *m)
-{
-	for (uint32_t i = 0; i < m->use_count; i++)
-		free(m->uses[i].stream);
-	free(m->uses);
-	free(m->waits);
-	for (uint32_t i = 0; i < m->segment_count; i++) {
-		for (uint32_t k = 0; k < m->segments[i].blocking_count; k++) {
-			free(m->segments[i].blocking[k].id);
-			free(m->segments[i].blocking[k].tag);
-		}
-		free(m->segments[i].blocking);
-	}
-	free(m->segments);
-	for (uint32_t i = 0; i < m->held_count; i++)
-		free(m->held[i].tag);
-	free(m->held);
-	for (uint32_t i = 0; i < m->folded_count; i++)
-		free(m->folded[i].line);
-	free(m->folded);
-	for (uint32_t i = 0; i < m->pool_count; i++)
-		free(m->pools[i].name);
-	free(m->pools);
 }
 
 static void fini_move(struct frag_move *move)
@@ -725,7 +582,7 @@ static void fini_move(struct frag_move *move)
 
 static void fini_moment(struct frag_explained *m)
 {
-	fini_memory(m);
+	frag_explain_memory_fini(m);
 	for (uint32_t i = 0; i < m->move_count; i++)
 		fini_move(&m->moves[i]);
 	free(m->past_tag);
@@ -766,11 +623,11 @@ static int explain_device(struct frag_explanation *x, uint32_t device, struct fr
 	struct study s = {
 		.x = x,
 		.all = x,
-		.device = device,
+		.on = device,
 		.m = &x->moments[x->count++],
 	};
 	struct frag_tape *part;
-	int rc = frag_tape_of_device(&part, x->tape, device, err);
+	int rc = frag_tape_of_device(&part, x->tape, device, err), marked = 0;
 
 	*s.m = (struct frag_explained){
 		.device = device, .kind = x->at, .step = x->at_step, .frames_at = UINT64_MAX,
@@ -780,13 +637,15 @@ static int explain_device(struct frag_explanation *x, uint32_t device, struct fr
 		own.tape = part;
 		own.devices = &x->devices[device];
 		s.x = &own;
-		s.m->device = 0;
+		s.on = 0;
 	}
-	rc = rc ? rc : frag_history_read_whole(&s.history, s.x->tape, s.m->device, err);
-	rc = rc ? rc : frag_history_last_failure(&s.history, &s.target, err);
+	rc = rc ? rc : frag_history_read_whole(&s.history, s.x->tape, s.on, err);
+	rc = rc ? rc : frag_oom_past_last_failure(&s.history, &s.target, err);
 	rc = rc ? rc : study_device(&s, err);
-	rc = rc ? rc : note_mark(s.x, s.m, err);
-	s.m->device = device;
+	/* of a moment that a stop has cut short, too: it lacks moves and survivors alone */
+	if (!rc || s.m->accounted)
+		marked = note_mark(s.x, s.m, err);
+	rc = marked ? marked : rc;
 	frag_until_oom_fini(&s.run);
 	frag_history_fini(&s.history);
 	frag_tape_del(part);

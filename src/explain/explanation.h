@@ -8,7 +8,7 @@
 #include "base/oom_verdict.h"
 #include "explain/block_classes.h"
 #include "explain/find_move.h"
-#include "explain/history.h"
+#include "explain/oom_past.h"
 #include "search/recommend.h"
 
 enum frag_moment_kind {
@@ -19,8 +19,9 @@ extern const char *const frag_moment_kind_names[];      /* ended by NULL */
 /* A live block in a segment that has free bytes. */
 struct frag_blocking_block {
 	char *id, *tag;         /* as JSON; NULL: it has none */
-	uint64_t bytes, offset, born;
-	uint64_t freed;         /* step; UINT64_MAX: never in this trace */
+	uint64_t bytes, offset;
+	uint64_t allocated_at;  /* step */
+	uint64_t freed_at;      /* step; UINT64_MAX: never in this trace */
 	enum frag_life_class life;
 	bool pending;
 	bool initial;           /* allocated before the first step */
@@ -79,7 +80,7 @@ struct frag_explained {
 	uint32_t device;
 	bool accounted; /* all except moves and survivors is known */
 	enum frag_moment_kind kind;
-	enum frag_oom_cause cause;      /* FRAG_CAUSE_NONE: no request has failed here */
+	enum frag_oom_verdict verdict;      /* FRAG_VERDICT_NONE: no request has failed here */
 	bool nearly_full;               /* of fragmentation */
 	struct frag_oom_past past;      /* of the request that failed */
 	char *past_tag;                 /* as JSON: of what the verdict names; NULL: none */
@@ -101,18 +102,19 @@ struct frag_explained {
 	bool limited;           /* the device has a capacity; else the next two are not set */
 	uint64_t device_free, outside;
 	uint64_t limit;         /* by a fraction of the program's own; UINT64_MAX: none */
+	const char *limit_key;  /* the setting that sets it; NULL: a fraction does */
 	uint64_t largest_now, largest_after_flush, largest_after_compaction;
 	bool fits_known, fits;  /* the blocks of the whole trace, at their peak */
 	uint64_t peak;          /* of them, where it is known */
 	struct frag_blocked_segment *segments;   /* the most non-releasable bytes first */
 	uint32_t segment_count;
-	struct frag_tag_memory *held;   /* by tag, the most bytes first */
-	uint32_t held_count;
+	struct frag_tag_memory *holders; /* by tag, the most bytes first */
+	uint32_t holder_count;
 	struct frag_folded *folded;     /* if requested; the most bytes first */
 	uint32_t folded_count;
 	uint64_t pending, pending_blocks;
 	uint64_t over, over_blocks;     /* of them, those that nothing uses any more */
-	bool waiting_serves;    /* the request succeeds after all these waits */
+	bool waiting_succeeds;    /* the request succeeds after all these waits */
 	struct frag_pending_use *uses;  /* by the oldest; a block may wait for several */
 	uint32_t use_count;
 	uint32_t *waits;        /* of the blocking blocks, in their order: indexes in `uses` */
@@ -126,7 +128,8 @@ struct frag_explained {
 	uint64_t main_non_releasable, main_bytes;       /* bytes that they keep, and theirs */
 	const char *main_tag;           /* as JSON, of most of them; borrowed; NULL: none */
 	struct frag_choice *survivors;  /* they borrow what they name */
-	uint32_t survivor_count, others;        /* the number of other settings that were tried */
+	uint32_t survivor_count;
+	uint32_t settings, others;      /* other settings that were tried; with other policies */
 };
 
 struct frag_explanation {
@@ -147,15 +150,6 @@ struct frag_explanation {
 	struct frag_explained *moments;
 	uint32_t count;
 };
-
-/*
- * Fills in segments, holders and pools of a memory state after step m->step, what is pending, and
- * for whom it waits; folded: holders by stack too. device: as the tape counts it. The caller must
- * release the moment, also on failure. -FRAG_ENOMEM
- */
-int frag_explain_memory(struct frag_explained *m, const struct frag_memory_state *memory,
-			uint32_t device, const struct frag_tape *tape, bool folded,
-			struct frag_error *err);
 
 /*
  * Fills in the results; the caller must release them with frag_explanation_fini(), also on

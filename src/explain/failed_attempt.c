@@ -7,7 +7,7 @@
  * and the failure, and is alive at a later failure, is left behind. A new stack, or one of a later
  * line: the program continued. The outermost function of a stack stands for its thread.
  */
-#include "explain/history.h"
+#include "explain/failed_attempt.h"
 
 #include <stdlib.h>
 
@@ -230,7 +230,7 @@ static uint64_t went_back_to(const struct attempt *a)
 static bool begin_attempt(struct attempt *a, const struct frag_history *h, uint32_t failure,
 			  uint64_t until)
 {
-	uint32_t i = frag_history_speaker(h, h->requests[failure].born), steps;
+	uint32_t i = frag_history_framed(h, h->requests[failure].born), steps;
 
 	if (i == FRAG_ALL)
 		return false;

@@ -1,151 +1,12 @@
-/*
- * find_move.c - examines a request that failed, in copies of its run.
- *
- * A run cannot be reversed, so a copy is kept every 65536 events. When a request has failed
- * after a copy, that copy is run up to the request.
- */
+/* find_move.c - tries moves of live blocks for a failed request, each in a copy of its run. */
 #include "explain/find_move.h"
 
 #include <stdlib.h>
 
 #include "base/array_grow.h"
-#include "engine/sim_queries.h"
-#include "engine/tape_run.h"
 #include "events/id_map.h"
-#include "explain/device_state.h"
+#include "events/tape.h"
 #include "live_blocks/live_blocks.h"
-
-#define BETWEEN_COPIES 65536           /* events from one copy to the next */
-
-int frag_until_oom_begin(struct frag_run_until_oom *run, const struct frag_fit_case *on,
-			 struct frag_error *err)
-{
-	const struct frag_sim_options options = {
-		.level = FRAG_LEVEL_SURVIVE, .on_oom_continue = true, .devices = on->devices,
-	};
-	int rc;
-
-	*run = (struct frag_run_until_oom){
-		.tape = on->tape, .device = on->device, .job = on->job,
-		.reader = frag_tape_reader_new(on->tape),
-		.lookups = frag_tape_reader_new(on->tape),
-	};
-	rc = run->reader && run->lookups ? 0 : frag_fail_nomem(err);
-	rc = rc ? rc : frag_sim_on_tape(&run->sim, on->choice, on->tape, &options, err);
-	return rc ? rc : frag_sim_begin(run->sim, err);
-}
-
-void frag_until_oom_fini(struct frag_run_until_oom *run)
-{
-	frag_sim_del(run->sim);
-	frag_tape_reader_del(run->reader);
-	frag_tape_reader_del(run->lookups);
-	free(run->moved);
-	*run = (struct frag_run_until_oom){ .sim = NULL };
-}
-
-/* The step of the first out-of-memory that was not passed; false: there is none. */
-static bool has_failed(const struct frag_run_until_oom *run, uint64_t *step)
-{
-	uint32_t count;
-	const struct frag_result *r = &frag_sim_results(run->sim, false, &count)[run->device];
-
-	if (r->oom_count > run->passed)
-		*step = r->ooms[run->passed].step;
-	return r->oom_count > run->passed;
-}
-
-/* Plays up to event `until`, or up to an earlier request that fails. */
-static int play_part(struct frag_run_until_oom *run, uint64_t until, bool *halted,
-			struct frag_error *err)
-{
-	const uint64_t from = frag_tape_at(run->reader);
-	struct frag_sim *before = NULL;
-	uint64_t step = 0;
-	int rc = frag_sim_copy(&before, run->sim, err);
-
-	rc = rc ? rc : frag_tape_play(run->sim, run->reader, until, &run->job, err);
-	*halted = !rc && has_failed(run, &step);
-	if (*halted) {
-		frag_sim_del(run->sim);
-		run->sim = before;
-		before = NULL;
-		frag_tape_seek(run->reader, from);
-		rc = frag_sim_play(run->sim, run->reader, frag_tape_event(run->tape, step), err);
-	}
-	frag_sim_del(before);
-	return rc;
-}
-
-int frag_until_oom_play(struct frag_run_until_oom *run, uint64_t until, bool *halted,
-			struct frag_error *err)
-{
-	const uint64_t events = frag_tape_info(run->tape)->events;
-	int rc = 0;
-
-	*halted = false;
-	until = until < events ? until : events;
-	while (!rc && !*halted && frag_tape_at(run->reader) < until) {
-		const uint64_t end = frag_tape_at(run->reader) + BETWEEN_COPIES;
-
-		rc = play_part(run, end < until ? end : until, halted, err);
-	}
-	return rc;
-}
-
-static struct frag_next read_next(struct frag_tape_reader *reader, uint64_t event)
-{
-	struct frag_batch batch;
-
-	frag_tape_seek(reader, event);
-	frag_tape_next(reader, event + 1, &batch);
-	return (struct frag_next){
-		.event = batch.events[0], .stack = batch.stacks ? batch.stacks[0] : 0,
-	};
-}
-
-struct frag_next frag_until_oom_next(struct frag_run_until_oom *run)
-{
-	const uint64_t at = frag_tape_at(run->reader);
-	const struct frag_next next = read_next(run->reader, at);
-
-	frag_tape_seek(run->reader, at);
-	return next;
-}
-
-int frag_sim_feed_event(struct frag_sim *sim, const struct frag_next *next, bool *failed,
-		  struct frag_error *err)
-{
-	const struct frag_batch batch = {
-		.events = &next->event, .count = 1, .stacks = &next->stack,
-	};
-	const uint64_t before = frag_sim_ooms(sim, next->event.device);
-	const int rc = frag_sim_feed(sim, &batch, err);
-
-	*failed = !rc && frag_sim_ooms(sim, next->event.device) > before;
-	return rc;
-}
-
-int frag_until_oom_pass(struct frag_run_until_oom *run, struct frag_error *err)
-{
-	const struct frag_next request = frag_until_oom_next(run);
-	bool failed;
-
-	frag_tape_seek(run->reader, frag_tape_at(run->reader) + 1);
-	run->passed++;
-	return frag_sim_feed_event(run->sim, &request, &failed, err);
-}
-
-int frag_until_oom_after(struct frag_run_until_oom *run, const struct frag_next *request,
-			 struct frag_sim **after, struct frag_memory_state *memory,
-			 struct frag_error *err)
-{
-	bool failed;
-	int rc = frag_sim_copy(after, run->sim, err);
-
-	rc = rc ? rc : frag_sim_feed_event(*after, request, &failed, err);
-	return rc ? rc : frag_memory_state_read(memory, *after, run->device, err);
-}
 
 /* The step at which a block was first allocated: the simulation has that of its last move. */
 static uint64_t origin_of(const struct frag_run_until_oom *run, const struct frag_state_block *b)
@@ -162,7 +23,7 @@ static uint64_t origin_of(const struct frag_run_until_oom *run, const struct fra
 static struct frag_next find_request(struct frag_run_until_oom *run,
 				     const struct frag_state_block *b)
 {
-	return read_next(run->lookups, frag_tape_event(run->tape, origin_of(run, b)));
+	return frag_next_at(run->lookups, frag_tape_event(run->tape, origin_of(run, b)));
 }
 
 /* The block is freed, or allocated again, at the step of the request; it may be anywhere. */
@@ -177,7 +38,7 @@ static int feed_again(struct frag_run_until_oom *run, struct frag_sim *sim,
 	next.event.place = NULL;
 	next.event.waits = false;
 	next.event.ended_count = 0;
-	return frag_sim_feed_event(sim, &next, failed, err);
+	return frag_next_feed(sim, &next, failed, err);
 }
 
 /* Does every request succeed in this copy of the run? The moved blocks are freed first. */
@@ -193,7 +54,7 @@ static int try_candidate(struct frag_run_until_oom *run, struct frag_sim *sim,
 	for (uint32_t i = 0; i < candidate->count && !rc; i++)
 		rc = feed_again(run, sim, &memory->blocks[candidate->blocks[i]], FRAG_OP_FREE, step,
 				&failed, err);
-	rc = rc ? rc : frag_sim_feed_event(sim, request, &failed, err);
+	rc = rc ? rc : frag_next_feed(sim, request, &failed, err);
 	for (uint32_t i = 0; i < candidate->count && !rc && !failed; i++)
 		rc = feed_again(run, sim, &memory->blocks[candidate->blocks[i]], FRAG_OP_ALLOC, step,
 				&failed, err);

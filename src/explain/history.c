@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
-#include "fragsim/metrics.h"
 
 struct reading {
 	struct frag_history *h;
@@ -135,7 +134,7 @@ uint32_t frag_history_find(const struct frag_history *h, uint64_t at)
 	return i;
 }
 
-uint32_t frag_history_speaker(const struct frag_history *h, uint64_t at)
+uint32_t frag_history_framed(const struct frag_history *h, uint64_t at)
 {
 	uint32_t i = frag_history_find(h, at);
 
@@ -167,46 +166,4 @@ uint64_t frag_history_live(const struct frag_history *h, uint64_t at)
 	for (uint32_t i = 0; i < h->request_count && h->requests[i].born < at; i++)
 		bytes += frag_was_alive(&h->requests[i], at) ? h->requests[i].bytes : 0;
 	return bytes;
-}
-
-#define ATTEMPT_SHARE 10        /* a tenth of what is alive */
-
-int frag_oom_past_find(struct frag_oom_past *out, const struct frag_history *h, uint64_t at,
-		       uint64_t need, uint64_t left, uint64_t free, struct frag_error *err)
-{
-	int rc = frag_find_accumulation(&out->accumulation, h, at, err);
-
-	out->leak = (struct frag_past_leak){ .bytes = 0 };
-	if (!rc && !out->accumulation.bytes)
-		rc = frag_find_leak(&out->leak, h, at, err);
-	rc = rc ? rc : frag_find_failed_attempt(&out->attempt, h, at, err);
-	rc = rc ? rc : frag_find_larger(&out->larger, h, at, err);
-	if (!rc && (out->attempt.bytes + left < need
-		    || out->attempt.bytes < frag_history_live(h, at) / ATTEMPT_SHARE))
-		out->attempt = (struct frag_failed_attempt){ .bytes = 0 };
-	if (out->leak.bytes <= left + free)
-		out->leak = (struct frag_past_leak){ .bytes = 0 };
-	return rc;
-}
-
-int frag_history_last_failure(const struct frag_history *h, uint64_t *step, struct frag_error *err)
-{
-	const uint32_t failures = frag_history_failures(h).count;
-	int rc = 0;
-
-	*step = FRAG_STILL;
-	if (failures < 2 || failures >= FRAG_OOMS_MAX)
-		return 0;
-	for (uint32_t i = h->request_count; i-- > 0 && *step == FRAG_STILL && !rc;) {
-		struct frag_failed_attempt attempt = { .bytes = 0 };
-
-		if (!h->requests[i].failed)
-			continue;
-		if (i + 1 < h->request_count)
-			rc = frag_find_failed_attempt(&attempt, h, h->requests[i].born, err);
-		if (i + 1 == h->request_count
-		    || attempt.bytes > frag_history_live(h, h->requests[i].born) / ATTEMPT_SHARE)
-			*step = h->requests[i].born;
-	}
-	return rc;
 }

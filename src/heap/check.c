@@ -1,4 +1,4 @@
-/* check.c - every invariant of the heap, recomputed from the blocks alone. */
+/* check.c - the invariants that stand at struct frag_heap, recomputed from the blocks alone. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -161,6 +161,25 @@ static int check_segment(const struct frag_heap *h, const struct frag_heap_segme
 	return 0;
 }
 
+/* What arrays must have, so that a verb does not fail half way. */
+static int check_tables(const struct frag_heap *h, struct frag_error *err)
+{
+	if (h->ready_count > h->pending_count)
+		return frag_fail(err, FRAG_ECHECK, "%u pending blocks are ready, of %u",
+				 h->ready_count, h->pending_count);
+	if (h->segment_count > h->idle_capacity)
+		return frag_fail(err, FRAG_ECHECK, "%u segments could be idle, and %u have a place",
+				 h->segment_count, h->idle_capacity);
+	if (h->gaps.count > h->index.count)
+		return frag_fail(err, FRAG_ECHECK, "%u lists have gaps, of %u", h->gaps.count,
+				 h->index.count);
+	for (uint32_t i = 0; i < h->gaps.count; i++)
+		if (h->gaps.lists[i].pool != h->index.lists[i].pool
+		    || h->gaps.lists[i].which != h->index.lists[i].which)
+			return frag_fail(err, FRAG_ECHECK, "list %u has the gaps of another", i);
+	return 0;
+}
+
 static int differs(struct frag_error *err, const char *what, uint64_t kept, uint64_t counted)
 {
 	if (kept == counted)
@@ -194,9 +213,12 @@ static int check_compare(const struct frag_heap *h, const struct recount *r, str
 
 int frag_heap_check(const struct frag_heap *h, struct frag_error *err)
 {
-	struct recount r = { .listed = calloc((size_t)h->index.count * 2 + 1, sizeof(uint32_t)) };
-	int rc = 0;
+	struct recount r = { .listed = NULL };
+	int rc = check_tables(h, err);
 
+	if (rc)
+		return rc;
+	r.listed = calloc((size_t)h->index.count * 2 + 1, sizeof(uint32_t));
 	if (!r.listed)
 		return frag_fail_nomem(err);
 	r.gaps = r.listed + h->index.count;

@@ -28,16 +28,26 @@ void frag_free_set_storage_fini(struct frag_free_set_storage *all)
 	frag_nodes_fini(&all->nodes);
 }
 
-bool frag_free_set_storage_copy(struct frag_free_set_storage *all)
+bool frag_free_set_storage_copy(struct frag_free_set_storage *all,
+				const struct frag_free_set_storage *from)
 {
-	bool good = frag_array_copy(&all->nodes.nodes, all->nodes.used, FRAG_SPARE_NODES,
-				    sizeof(*all->nodes.nodes));
+	bool good;
 
-	all->nodes.capacity = all->nodes.used + FRAG_SPARE_NODES;
-	if (!all->arrays)
-		return good;
-	all->capacity = all->used + FRAG_SPARE_ARRAYS;
-	return good & frag_array_copy(&all->arrays, all->used, FRAG_SPARE_ARRAYS, sizeof(*all->arrays));
+	*all = (struct frag_free_set_storage){
+		.nodes = {
+			.nodes = from->nodes.nodes, .used = from->nodes.used,
+			.capacity = from->nodes.used + FRAG_SPARE_NODES,
+			.unused = from->nodes.unused, .reserved = from->nodes.reserved,
+		},
+		.arrays = from->arrays, .used = from->used, .unused = from->unused,
+		.capacity = from->arrays ? from->used + FRAG_SPARE_ARRAYS : 0,
+	};
+	good = frag_array_copy(&all->nodes.nodes, all->nodes.used, FRAG_SPARE_NODES,
+			       sizeof(*all->nodes.nodes));
+	if (all->arrays)
+		good &= frag_array_copy(&all->arrays, all->used, FRAG_SPARE_ARRAYS,
+					sizeof(*all->arrays));
+	return good;
 }
 
 bool frag_free_arrays_widen(struct frag_free_set_storage *all, uint64_t n)
@@ -100,8 +110,8 @@ const struct frag_entry *frag_free_set_near(const struct frag_free_set_storage *
 		return NULL;
 	e = all->arrays[set->at].entry;
 	for (end = e + set->count; e < end; e++)
-		if (frag_before(e, key, FRAG_ORDER_SIZE) == before
-		    && (!best || frag_before(e, best, FRAG_ORDER_SIZE) != before))
+		if (frag_entry_before(e, key, FRAG_ORDER_SIZE) == before
+		    && (!best || frag_entry_before(e, best, FRAG_ORDER_SIZE) != before))
 			best = e;
 	return best;
 }

@@ -36,8 +36,9 @@ struct frag_free_set {
 
 bool frag_free_set_storage_init(struct frag_free_set_storage *all);
 void frag_free_set_storage_fini(struct frag_free_set_storage *all);
-/* On entry *all is a borrowed copy of another struct; on return it owns its memory. */
-bool frag_free_set_storage_copy(struct frag_free_set_storage *all);
+/* Makes *all a separate copy; to be released also where this fails. False: out of memory. */
+bool frag_free_set_storage_copy(struct frag_free_set_storage *all,
+				const struct frag_free_set_storage *from);
 
 /* Arrays for two insertions, and for four removals that make a tree an array again. */
 #define FRAG_SPARE_ARRAYS 6
@@ -151,7 +152,7 @@ static inline const struct frag_entry *frag_free_set_fit(const struct frag_free_
 	while (++e < end) {
 		const uint64_t rest = e->size - bytes;
 
-		if (rest < least || (rest == least && frag_before(e, best, FRAG_ORDER_ADDRESS))) {
+		if (rest < least || (rest == least && frag_entry_before(e, best, FRAG_ORDER_ADDRESS))) {
 			least = rest;
 			best = e;
 		}

@@ -1,36 +1,10 @@
-/*
- * heap.c - the heap as a whole: its tables, its copies, and what a policy notes in it; and why a
- * verb was refused.
- */
+/* heap.c - the heap as a whole: made, copied, deleted; and what a policy or the engine notes in it. */
 #include "fragsim/heap.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/format.h"
 #include "heap/heap_inline.h"
-
-/* Tables ------------------------------------------------------------------ */
-
-void frag_gap_insert(struct frag_heap *h, uint32_t b)
-{
-	const struct frag_entry e = frag_gap_entry(h, b);
-
-	FRAG_ASSERT(h->segments[h->blocks[b].segment].list < h->gaps.count);
-	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
-	frag_index_insert(&h->gaps, h->segments[h->blocks[b].segment].list, &e, e.size);
-}
-
-void frag_gap_remove(struct frag_heap *h, uint32_t b)
-{
-	const struct frag_entry e = frag_gap_entry(h, b);
-
-	FRAG_ASSERT(h->blocks[b].state == FRAG_UNMAPPED);
-	frag_index_remove(&h->gaps, h->segments[h->blocks[b].segment].list, &e, e.size);
-}
-
 
 /*
  * Lists and keys that the policy defines. The heap calls the policy once, when a block becomes
@@ -41,33 +15,6 @@ void frag_heap_sort_by(struct frag_heap *h, const struct frag_sorter *by)
 {
 	h->sorter = *by;
 	h->policy_sorts = by->which || by->key || h->index.order == FRAG_ORDER_KEY;
-}
-
-void frag_sorted_insert(struct frag_heap *h, uint32_t b)
-{
-	const struct frag_sorter *by = &h->sorter;
-	const struct frag_block_view view = frag_heap_look_unchecked(h, b);
-	const struct frag_segment_view segment = frag_heap_look_segment_unchecked(h, view.segment);
-	struct frag_heap_block *k = &h->blocks[b];
-	struct frag_entry e;
-
-	FRAG_ASSERT(h->policy_sorts);
-	k->list = !by->which ? segment.list
-		: frag_index_list(&h->index, segment.pool,
-				  by->which(by->state, by->param, &segment, &view));
-	k->key = by->key ? by->key(by->state, by->param, &segment, &view) : 0;
-	FRAG_ASSERT(k->list < h->index.count);
-	e = frag_sorted_entry(h, b);
-	frag_index_insert(&h->index, k->list, &e, frag_fit_size(&h->segments[k->segment], k));
-}
-
-void frag_sorted_remove(struct frag_heap *h, uint32_t b)
-{
-	const struct frag_entry e = frag_sorted_entry(h, b);
-	const struct frag_heap_block *k = &h->blocks[b];
-
-	FRAG_ASSERT(k->state == FRAG_FREE && k->list < h->index.count);
-	frag_index_remove(&h->index, k->list, &e, frag_fit_size(&h->segments[k->segment], k));
 }
 
 /* Creation, copies, deletion ------------------------------------------------ */
@@ -146,8 +93,9 @@ void frag_heap_del(struct frag_heap *h)
 }
 
 /*
- * Unused capacity is not copied: arrays grow again when they need to. The exception is the idle
- * list, which keeps an entry for each segment, because becoming idle must not fail.
+ * Makes copies of the arrays that h still shares with its original. Unused capacity is not copied:
+ * arrays grow again when they need to. The exception is the idle list, which keeps an entry for
+ * each segment, because becoming idle must not fail.
  */
 static bool own_tables(struct frag_heap *h)
 {
@@ -167,6 +115,7 @@ static bool own_tables(struct frag_heap *h)
 	return good;
 }
 
+/* Each member is named: what a later one owns is not shared by mistake. */
 struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_device *dev)
 {
 	struct frag_heap *h = malloc(sizeof(*h));
@@ -176,11 +125,26 @@ struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_devic
 	FRAG_ASSERT(from->ready_count <= from->pending_count);
 	if (!h)
 		return NULL;
-	*h = *from;
-	h->dev = dev;
+	*h = (struct frag_heap){
+		.dev = dev, .totals = from->totals, .moves = from->moves, .sorter = from->sorter,
+		.blocks = from->blocks, .segments = from->segments, .idle = from->idle,
+		.pending = from->pending, .calls = from->calls, .moved = from->moved,
+		.block_count = from->block_count, .unused_block = from->unused_block,
+		.segment_count = from->segment_count, .unused_segment = from->unused_segment,
+		.idle_count = from->idle_count, .pending_count = from->pending_count,
+		.ready_count = from->ready_count, .deferred = from->deferred,
+		.call_count = from->call_count, .moved_count = from->moved_count,
+		.min_page = from->min_page, .next_ordinal = from->next_ordinal,
+		.refused_bytes = from->refused_bytes, .policy_sorts = from->policy_sorts,
+		.keeps_all = from->keeps_all, .checked = from->checked,
+		.by_address = from->by_address, .ties = from->ties, .next_tie = from->next_tie,
+		.places = from->places, .place_count = from->place_count,
+		.reversed = from->reversed,
+	};
+	memcpy(h->refusal, from->refusal, sizeof(h->refusal));
 	good = own_tables(h);
-	good &= frag_index_copy(&h->index);
-	good &= frag_index_copy(&h->gaps);
+	good &= frag_index_copy(&h->index, &from->index);
+	good &= frag_index_copy(&h->gaps, &from->gaps);
 	if (good)
 		return h;
 	h->segment_count = 0;   /* nothing of it is the device's */
@@ -192,24 +156,14 @@ struct frag_heap *frag_heap_copy(const struct frag_heap *from, struct frag_devic
 
 void frag_heap_by_address(struct frag_heap *h)
 {
+	FRAG_ASSERT(!h->segment_count);
 	h->by_address = true;
 }
 
 void frag_heap_keep_all(struct frag_heap *h)
 {
-	h->keeps_all = true;
-}
-
-void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties)
-{
 	FRAG_ASSERT(!h->segment_count);
-	h->ties = ties;
-}
-
-void frag_heap_renew(struct frag_heap *h, frag_block b)
-{
-	FRAG_ASSERT(frag_is_block(h, b));
-	frag_renew(h, b);
+	h->keeps_all = true;
 }
 
 void frag_heap_step(struct frag_heap *h)
@@ -269,73 +223,7 @@ void frag_heap_count_retry(struct frag_heap *h)
 	h->totals.retries++;
 }
 
-void frag_heap_tried(struct frag_heap *h, uint64_t bytes)
+void frag_heap_note_tried(struct frag_heap *h, uint64_t bytes)
 {
 	h->totals.tried = bytes;
-}
-
-/* Refusals ------------------------------------------------------------------ */
-
-/* The rule, after what has been written; all of that fits, as names of verbs are short. */
-__attribute__((format(printf, 3, 0)))
-static void add_rule(struct frag_heap *h, int used, const char *rule, va_list args)
-{
-	FRAG_ASSERT(used > 0 && (size_t)used < sizeof(h->refusal));
-	frag_vsnprintf(h->refusal + used, sizeof(h->refusal) - (size_t)used, rule, args);
-}
-
-int frag_refuse(struct frag_heap *h, const char *verb, const char *rule, ...)
-{
-	int used = snprintf(h->refusal, sizeof(h->refusal), "%s: ", verb);
-	va_list args;
-
-	va_start(args, rule);
-	add_rule(h, used, rule, args);
-	va_end(args);
-	return -FRAG_EPOLICY;
-}
-
-/* What the handle is where it is no block; NULL: it is one. */
-static const char *refusal_fault_of(const struct frag_heap *h, frag_block b)
-{
-	if (b == FRAG_NO_BLOCK)
-		return "FRAG_NO_BLOCK is no block";
-	if (!frag_is_block(h, b))
-		return "there never was such a block";
-	/* the record of a block that has ended */
-	return h->blocks[b].bytes ? NULL : "it was merged into another one, or released";
-}
-
-static int refusal_describe(struct frag_heap *h, const char *verb, frag_block b)
-{
-	static const char *const states[] = {
-		[FRAG_FREE] = "free", [FRAG_ALLOCATED] = "allocated", [FRAG_PENDING] = "pending",
-		[FRAG_UNMAPPED] = "unmapped", [FRAG_DETACHED] = "detached",
-	};
-	const struct frag_heap_block *k = &h->blocks[b];
-
-	FRAG_ASSERT(frag_is_block(h, b));
-	return snprintf(h->refusal, sizeof(h->refusal), "%s: block %" PRIu32 " (segment %" PRIu32
-			", offset %" PRIu64 ", %" PRIu64 " bytes, %s) ", verb, b,
-			h->segments[k->segment].ordinal, k->offset, k->bytes, states[k->state]);
-}
-
-int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const char *rule, ...)
-{
-	const char *fault = refusal_fault_of(h, b);
-	va_list args;
-
-	if (b == FRAG_NO_BLOCK)
-		return frag_refuse(h, verb, "%s", fault);
-	if (fault)
-		return frag_refuse(h, verb, "block %" PRIu32 ": %s", b, fault);
-	va_start(args, rule);
-	add_rule(h, refusal_describe(h, verb, b), rule, args);
-	va_end(args);
-	return -FRAG_EPOLICY;
-}
-
-const char *frag_refusal(const struct frag_heap *h)
-{
-	return h->refusal;
 }

@@ -18,9 +18,10 @@
 static inline struct frag_block_view frag_heap_look_unchecked(const struct frag_heap *h,
 							      frag_block b)
 {
-	const struct frag_heap_block *k = &h->blocks[b];
+	const struct frag_heap_block *k;
 
 	FRAG_ASSERT(frag_is_block(h, b));
+	k = &h->blocks[b];
 	return (struct frag_block_view){
 		.offset = k->offset, .bytes = k->bytes, .requested = k->requested,
 		.segment = k->segment, .prev = k->prev, .next = k->next,
@@ -31,9 +32,10 @@ static inline struct frag_block_view frag_heap_look_unchecked(const struct frag_
 static inline struct frag_segment_view frag_heap_look_segment_unchecked(const struct frag_heap *h,
 									frag_segment s)
 {
-	const struct frag_heap_segment *g = &h->segments[s];
+	const struct frag_heap_segment *g;
 
-	FRAG_ASSERT(s < h->segment_count && g->in_use);
+	FRAG_ASSERT(s < h->segment_count && h->segments[s].in_use);
+	g = &h->segments[s];
 	return (struct frag_segment_view){
 		.bytes = g->bytes, .mapped = g->mapped, .slot_size = g->slot_size, .page = g->page,
 		.first = g->first, .list = g->list, .ordinal = g->ordinal, .pool = g->pool,
@@ -44,9 +46,10 @@ static inline struct frag_segment_view frag_heap_look_segment_unchecked(const st
 static inline struct frag_list_view frag_heap_look_list_unchecked(const struct frag_heap *h,
 								  frag_list list)
 {
-	const struct frag_free_list *l = &h->index.lists[list];
+	const struct frag_free_list *l;
 
 	FRAG_ASSERT(list < h->index.count);
+	l = &h->index.lists[list];
 	return (struct frag_list_view){
 		.pool = l->pool, .which = l->which, .count = l->count, .largest = l->largest,
 		.user = l->user, .done = l->done,
@@ -126,23 +129,8 @@ static inline void frag_heap_step_inline(struct frag_heap *h)
 {
 	h->call_count = h->moved_count = 0;
 	h->refusal[0] = '\0';
-	h->refused = 0;
+	h->refused_bytes = 0;
 	h->totals.step_peak_reserved = h->totals.reserved;
 	h->totals.step_peak_segments = h->totals.segments;
 	h->totals.step_peak_used = h->dev->used;
-}
-
-/*
- * For FRAG_TIES_FALLING where the addresses of the first segments are known: places[i] is the rank
- * of the i-th segment among them, each a different one; borrowed. Later segments are below all.
- * reversed: where the order is unknown, assumes the opposite: later segments are above all, and
- * by age the newest comes first.
- */
-static inline void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t count,
-			  bool reversed)
-{
-	FRAG_ASSERT(places || !count);
-	h->places = places;
-	h->place_count = count;
-	h->reversed = reversed;
 }

@@ -47,21 +47,25 @@ struct frag_heap_segment {
 };
 
 /*
- * Sums over what is held, between two verbs (frag_heap_check() recomputes them):
+ * What holds between two verbs; Σ and # are over the records that are in use. frag_heap_check()
+ * checks each line, and tests/unit/test_check.c breaks each:
  *
- *     Σ block.bytes of a segment == segment.bytes, from offset 0 without a gap or an overlap
- *     segment.mapped == segment.bytes - Σ unmapped pages; less than bytes in ranges only
- *     totals.active == totals.allocated + Σ pending
- *     totals.reserved == Σ segment.mapped == active + free + detached + waste (tails of slabs)
- *     totals.releasable == Σ bytes of the segments in idle + Σ whole free pages of ranges not kept
- *     segment in idle  <=>  live == 0, page == 0 and not kept
- *     block in exactly one list  <=>  it is free; in the gaps  <=>  it is unmapped, of a range
- *     totals.blocks == number of allocated blocks; index.top[1] == the largest entry of all lists
- *     pending[block.pending_at].block == block  <=>  it is pending; ready_count <= pending_count
- *     idle_capacity >= segment_count: a segment becomes idle without memory
- *     the lists of gaps are the first of index, by the same numbers
+ *     segment: Σ bytes of its blocks == bytes, from offset 0 without a gap or an overlap
+ *              mapped == bytes - Σ unmapped pages;  live == # allocated + # pending
+ *              in idle, at idle_at  <=>  live == 0, page == 0 and not kept
+ *     block:   in one list of its segment's pool  <=>  free, by slots in a carved slab
+ *              in the gaps of its segment's list  <=>  unmapped, in a range: whole pages
+ *              in pending, at pending_at  <=>  pending;  requested <= bytes  where allocated
+ *     totals:  requested, allocated, blocks == Σ, Σ, # of what is allocated
+ *              active == allocated + Σ pending;  free, holes == Σ, # of what is free
+ *              reserved == Σ mapped, which is active + free + tails of slabs
+ *              releasable == Σ bytes of idle segments + Σ whole free pages of ranges not kept
+ *              segments == # segments;  index.top[1] == the largest entry of all lists
+ *     tables:  ready_count <= pending_count;  segment_count <= idle_capacity, so that a segment
+ *              becomes idle without memory;  list i of the gaps has pool and which of list i
  *
- * Between a detach and the insert or assign that ends it, `detached` is not 0: only then.
+ * A detached block is in no list and in no total but reserved: within a decision of the policy
+ * that much is missing on the right.
  */
 struct frag_heap {
 	struct frag_device *dev;
@@ -84,7 +88,7 @@ struct frag_heap {
 	uint32_t moved_count, moved_capacity;
 	uint64_t min_page;      /* of all ranges so far; 0: there was none */
 	uint32_t next_ordinal;
-	uint64_t refused;       /* bytes that the device refused last in this step; 0: none */
+	uint64_t refused_bytes; /* bytes that the device refused last in this step; 0: none */
 	struct frag_sorter sorter;
 	bool policy_sorts;      /* the policy chooses lists and keys of blocks */
 	bool keeps_all;         /* no segment is ever released */
@@ -145,7 +149,7 @@ static inline uint32_t frag_new_block(struct frag_heap *h)
 }
 
 /* By creation, b counts as new: it is in no list, or not free. */
-static inline void frag_renew(struct frag_heap *h, uint32_t b)
+static inline void frag_heap_renew_unchecked(struct frag_heap *h, uint32_t b)
 {
 	if (h->ties == FRAG_TIES_CREATION)
 		h->blocks[b].tie = h->next_tie++;
@@ -210,8 +214,12 @@ static inline bool frag_room(struct frag_heap *h, uint32_t blocks)
 void frag_gap_insert(struct frag_heap *h, uint32_t b);
 void frag_gap_remove(struct frag_heap *h, uint32_t b);
 
-/* Removes a block from the table of pending blocks. */
+/*
+ * Removes a block from the table of pending blocks; and moves an entry over one that is no longer
+ * needed.
+ */
 void frag_pending_remove(struct frag_heap *h, uint32_t b);
+void frag_pending_move(struct frag_heap *h, uint32_t from, uint32_t to);
 
 static inline struct frag_entry frag_entry_of(const struct frag_heap *h, uint32_t b)
 {
@@ -298,22 +306,3 @@ static inline void frag_list_remove(struct frag_heap *h, uint32_t b)
 /* A segment has no live blocks any more, or has one again. */
 void frag_idle_enter(struct frag_heap *h, uint32_t s);
 void frag_idle_leave(struct frag_heap *h, uint32_t s);
-
-/*
- * Why a verb was refused, for the one line that a user sees. The verb that refuses writes the
- * reason here, once; the engine adds policy and step. The next step clears it, so a policy may go
- * on after a refusal.
- */
-/* Notes that the verb (or hook) broke a rule, as "verb: rule". Returns -FRAG_EPOLICY. */
-int frag_refuse(struct frag_heap *h, const char *verb, const char *rule, ...)
-	__attribute__((cold, format(printf, 3, 4)));
-
-/*
- * The same with the block that it was about, as "verb: block 12 (segment 3, offset
- * 4096, 1024 bytes, free) rule". Where that handle is no block, that is the rule.
- */
-int frag_refuse_block(struct frag_heap *h, const char *verb, frag_block b, const char *rule, ...)
-	__attribute__((cold, format(printf, 4, 5)));
-
-/* The last refusal of this step; "" where there was none. */
-const char *frag_refusal(const struct frag_heap *h);

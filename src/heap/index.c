@@ -47,15 +47,20 @@ void frag_index_fini(struct frag_index *x)
 	frag_free_set_storage_fini(&x->storage);
 }
 
-bool frag_index_copy(struct frag_index *x)
+bool frag_index_copy(struct frag_index *x, const struct frag_index *from)
 {
-	bool good = frag_free_set_storage_copy(&x->storage);
+	bool good;
 
+	*x = (struct frag_index){
+		.order = from->order, .lists = from->lists, .list_map = from->list_map,
+		.recent = from->recent, .top = from->top, .leaves = from->leaves,
+	};
+	good = frag_free_set_storage_copy(&x->storage, &from->storage);
 	good &= frag_array_copy(&x->list_map.entries, (uint64_t)x->list_map.mask + 1, 0,
 				sizeof(*x->list_map.entries));
 	good &= frag_array_copy(&x->top, (uint64_t)x->leaves * 2, 0, sizeof(*x->top));
-	good &= frag_array_copy(&x->lists, x->count, 0, sizeof(*x->lists));
-	x->capacity = x->count = x->lists ? x->count : 0;
+	good &= frag_array_copy(&x->lists, from->count, 0, sizeof(*x->lists));
+	x->capacity = x->count = x->lists ? from->count : 0;
 	for (uint32_t i = 0; i < x->count; i++)
 		if (x->lists[i].bins)
 			good &= frag_array_copy(&x->lists[i].bins, 1, 0, sizeof(*x->lists[i].bins));
@@ -106,7 +111,7 @@ bool frag_index_reserve_lists(struct frag_index *x, uint32_t n)
 uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which)
 {
 	const uint64_t key = (uint64_t)pool << 32 | which;
-	const uint32_t list = frag_map_get(&x->list_map, key);
+	const uint32_t list = frag_index_find_list(x, pool, which);
 
 	if (list != FRAG_MAP_NONE)
 		return x->recent = list;
@@ -197,9 +202,10 @@ static void renew_largest(struct frag_index *x, uint32_t list)
 void frag_index_insert_in_tree(struct frag_index *x, uint32_t list, const struct frag_entry *e,
 			       uint64_t bytes)
 {
-	struct frag_free_list *l = &x->lists[list];
+	struct frag_free_list *l;
 
 	FRAG_ASSERT(list < x->count && x->order != FRAG_ORDER_SIZE && bytes > 0);
+	l = &x->lists[list];
 	frag_tree_insert(&x->storage.nodes, &l->root, x->order, e, bytes);
 	l->count++;
 	if (bytes > l->largest)
@@ -209,9 +215,11 @@ void frag_index_insert_in_tree(struct frag_index *x, uint32_t list, const struct
 void frag_index_remove_in_tree(struct frag_index *x, uint32_t list, const struct frag_entry *e,
 			       uint64_t bytes)
 {
-	struct frag_free_list *l = &x->lists[list];
+	struct frag_free_list *l;
 
-	FRAG_ASSERT(list < x->count && l->count > 0 && bytes <= l->largest);
+	FRAG_ASSERT(list < x->count);
+	l = &x->lists[list];
+	FRAG_ASSERT(l->count > 0 && bytes <= l->largest);
 	frag_tree_remove(&x->storage.nodes, &l->root, x->order, e);
 	l->count--;
 	if (bytes == l->largest)
@@ -229,9 +237,10 @@ void frag_index_replace_by_address(struct frag_index *x, uint32_t list,
 const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32_t list,
 					      uint64_t bytes)
 {
-	const struct frag_free_list *l = &x->lists[list];
+	const struct frag_free_list *l;
 
 	FRAG_ASSERT(list < x->count);
+	l = &x->lists[list];
 	if (bytes > l->largest)
 		return NULL;
 	if (x->order != FRAG_ORDER_SIZE)
@@ -242,11 +251,12 @@ const struct frag_entry *frag_index_find_last(const struct frag_index *x, uint32
 const struct frag_entry *frag_index_near(const struct frag_index *x, uint32_t list,
 					 const struct frag_entry *key, bool before)
 {
-	const struct frag_free_list *l = &x->lists[list];
+	const struct frag_free_list *l;
 	const struct frag_entry *found;
 	uint32_t bin;
 
 	FRAG_ASSERT(list < x->count);
+	l = &x->lists[list];
 	if (x->order != FRAG_ORDER_SIZE)
 		return frag_tree_near(&x->storage.nodes, l->root, x->order, key, before);
 	if (!l->bins)
@@ -264,9 +274,10 @@ const struct frag_entry *frag_index_find_from(const struct frag_index *x, uint32
 					      uint64_t bytes, const struct frag_entry *from)
 {
 	static const struct frag_entry first = { .size = 0 };
-	const struct frag_free_list *l = &x->lists[list];
+	const struct frag_free_list *l;
 
 	FRAG_ASSERT(list < x->count && x->order != FRAG_ORDER_SIZE);
+	l = &x->lists[list];
 	if (bytes > l->largest)
 		return NULL;
 	return frag_tree_fit(&x->storage.nodes, l->root, x->order, from ? from : &first, bytes);

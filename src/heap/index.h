@@ -59,10 +59,17 @@ struct frag_index {
 
 bool frag_index_init(struct frag_index *x, enum frag_order order);
 void frag_index_fini(struct frag_index *x);
-/* On entry *x is a borrowed copy of another struct; on return it owns its memory. */
-bool frag_index_copy(struct frag_index *x);
+/* Makes *x a separate copy; to be released also where this fails. False: out of memory. */
+bool frag_index_copy(struct frag_index *x, const struct frag_index *from);
 
-/* The list's number, made when new; UINT32_MAX where the host is out of memory. */
+/* The list's number; UINT32_MAX: none was made. */
+static inline uint32_t frag_index_find_list(const struct frag_index *x, uint32_t pool,
+					    uint32_t which)
+{
+	return frag_map_get(&x->list_map, (uint64_t)pool << 32 | which);
+}
+
+/* The same, made when new; UINT32_MAX where the host is out of memory. */
 uint32_t frag_index_list_of(struct frag_index *x, uint32_t pool, uint32_t which);
 
 /* The same, first compared with the list of the last lookup. */

@@ -171,6 +171,11 @@ frag_block frag_heap_before(const struct frag_heap *h, frag_block b)
 	return queries_block_of(frag_index_near(&h->index, list, &key, true));
 }
 
+frag_list frag_heap_find_list(const struct frag_heap *h, uint32_t pool, uint32_t which)
+{
+	return frag_index_find_list(&h->index, pool, which);
+}
+
 frag_list frag_heap_list_of(const struct frag_heap *h, frag_block b)
 {
 	if (!frag_is_block(h, b) || h->blocks[b].state != FRAG_FREE)

@@ -8,34 +8,9 @@
 #include "base/array_grow.h"
 #include "fragsim/heap.h"
 #include "heap/block_inline.h"
+#include "heap/refusal.h"
 
-/* Idle segments, and device calls ---------------------------------------------- */
-
-void frag_idle_enter(struct frag_heap *h, uint32_t s)
-{
-	if (h->segments[s].page || h->segments[s].kept)
-		return;
-	FRAG_ASSERT(!h->segments[s].live && h->segments[s].idle_at == FRAG_NO_ENTRY
-		    && h->idle_count < h->idle_capacity);
-	h->segments[s].idle_at = h->idle_count;
-	h->idle[h->idle_count++] = s;   /* the array has an entry for every segment */
-	h->totals.releasable += h->segments[s].bytes;
-}
-
-void frag_idle_leave(struct frag_heap *h, uint32_t s)
-{
-	uint32_t at = h->segments[s].idle_at;
-	uint32_t last;
-
-	if (at == FRAG_NO_ENTRY)
-		return;
-	FRAG_ASSERT(at < h->idle_count && h->idle[at] == s);
-	last = h->idle[--h->idle_count];
-	h->idle[at] = last;
-	h->segments[last].idle_at = at;
-	h->segments[s].idle_at = FRAG_NO_ENTRY;
-	h->totals.releasable -= h->segments[s].bytes;
-}
+/* Device calls --------------------------------------------------------------- */
 
 static void note_device_call(struct frag_heap *h, enum frag_call_kind kind,
 			     const struct frag_heap_segment *s,
@@ -116,7 +91,7 @@ static frag_block segment_enter(struct frag_heap *h, uint32_t s, frag_addr addr,
 		.bytes = bytes, .segment = s, .prev = FRAG_NO_ENTRY, .next = FRAG_NO_ENTRY,
 		.state = FRAG_UNMAPPED, .tie = g->tie,
 	};
-	frag_renew(h, b);
+	frag_heap_renew_unchecked(h, b);
 	h->totals.segments++;
 	h->totals.segment_allocs++;
 	h->totals.reserved += g->mapped;
@@ -154,7 +129,7 @@ static int segment_obtain(struct frag_heap *h, const char *verb, frag_list list,
 		  : h->dev->ops->acquire(h->dev, bytes, &addr, &cost);
 	if (rc) {
 		drop_segment(h, s);
-		h->totals.tried = h->refused = bytes;
+		h->totals.tried = h->refused_bytes = bytes;
 		return rc;
 	}
 	*out = segment_enter(h, s, addr, list, bytes, page);
@@ -242,7 +217,7 @@ int frag_heap_release(struct frag_heap *h, frag_block whole)
 	else
 		frag_list_remove(h, whole);
 	if (h->blocks[whole].next != FRAG_NO_ENTRY)
-		merge_records(h, whole, h->blocks[whole].next);     /* a slab's tail */
+		frag_merge_records(h, whole, h->blocks[whole].next);     /* a slab's tail */
 	frag_idle_leave(h, s);
 	h->totals.segments--;
 	h->totals.segment_frees++;
@@ -291,7 +266,7 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 	frag_list_remove(h, whole);
 	slots = s->bytes / slot_size * slot_size;
 	if (slots < s->bytes)
-		h->blocks[split_record(h, whole, slots)].state = FRAG_UNMAPPED;
+		h->blocks[frag_split_record(h, whole, slots)].state = FRAG_UNMAPPED;
 	s->slot_size = slot_size;
 	s->list = list;
 	frag_list_insert(h, whole);
@@ -299,7 +274,7 @@ int frag_heap_carve(struct frag_heap *h, frag_block whole, uint64_t slot_size, f
 	return 0;
 }
 
-/* Joins the slots of an empty slab, and its tail, into one free block. */
+/* Merges the slots of an empty slab, and its tail, into one free block. */
 int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 {
 	struct frag_heap_segment *s;
@@ -319,7 +294,7 @@ int frag_heap_uncarve(struct frag_heap *h, frag_segment seg, frag_list list)
 		return -FRAG_ENOMEM;
 	frag_list_remove(h, b);
 	if (h->blocks[b].next != FRAG_NO_ENTRY)
-		merge_records(h, b, h->blocks[b].next);
+		frag_merge_records(h, b, h->blocks[b].next);
 	s->slot_size = 0;
 	s->list = list;
 	frag_list_insert(h, b);
@@ -349,9 +324,9 @@ static uint32_t isolate(struct frag_heap *h, uint32_t b, uint64_t offset, uint64
 {
 	FRAG_ASSERT(covers(h, b, offset, bytes));
 	if (offset > h->blocks[b].offset)
-		b = split_record(h, b, offset - h->blocks[b].offset);
+		b = frag_split_record(h, b, offset - h->blocks[b].offset);
 	if (bytes < h->blocks[b].bytes)
-		split_record(h, b, bytes);
+		frag_split_record(h, b, bytes);
 	return b;
 }
 
@@ -361,20 +336,20 @@ static bool has_state(const struct frag_heap *h, uint32_t b, enum frag_state sta
 }
 
 /* Merges b with adjacent blocks in this state, which are removed from their list first. */
-static uint32_t join(struct frag_heap *h, uint32_t b, enum frag_state state,
+static uint32_t merge_in_state(struct frag_heap *h, uint32_t b, enum frag_state state,
 		     void (*list_remove)(struct frag_heap *h, uint32_t b))
 {
 	const uint32_t next = h->blocks[b].next, prev = h->blocks[b].prev;
 
 	if (has_state(h, next, state)) {
 		list_remove(h, next);
-		merge_records(h, b, next);
+		frag_merge_records(h, b, next);
 	}
 	if (!has_state(h, prev, state))
 		return b;
 	list_remove(h, prev);
 	h->blocks[prev].tie = h->blocks[b].tie;
-	merge_records(h, prev, b);
+	frag_merge_records(h, prev, b);
 	return prev;
 }
 
@@ -396,14 +371,14 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 		return -FRAG_ENOMEM;
 	rc = h->dev->ops->map(h->dev, s->addr, offset, bytes, s->page, &cost);
 	if (rc) {
-		h->totals.tried = h->refused = bytes;
+		h->totals.tried = h->refused_bytes = bytes;
 		return rc;
 	}
 	frag_gap_remove(h, unmapped);
 	b = isolate(h, unmapped, offset, bytes);
 	n = h->blocks[b].next;
 	if (has_state(h, n, FRAG_UNMAPPED)) {
-		frag_renew(h, n);
+		frag_heap_renew_unchecked(h, n);
 		frag_gap_insert(h, n);
 	}
 	if (b != unmapped)
@@ -414,7 +389,7 @@ int frag_heap_map(struct frag_heap *h, frag_block unmapped, uint64_t offset, uin
 	h->totals.reserved += bytes;
 	note_device_call(h, FRAG_CALL_MAP, s, offset, bytes);
 	note_step_peaks(h);
-	*out = join(h, b, FRAG_FREE, frag_list_remove);
+	*out = merge_in_state(h, b, FRAG_FREE, frag_list_remove);
 	frag_list_insert(h, *out);
 	return 0;
 }
@@ -445,11 +420,11 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	frag_list_remove(h, b);
 	b = isolate(h, b, offset, bytes);
 	if (lower != b) {
-		frag_renew(h, lower);
+		frag_heap_renew_unchecked(h, lower);
 		frag_list_insert(h, lower);
 	}
 	if (rest) {
-		frag_renew(h, h->blocks[b].next);
+		frag_heap_renew_unchecked(h, h->blocks[b].next);
 		frag_list_insert(h, h->blocks[b].next);
 	}
 	h->blocks[b].state = FRAG_UNMAPPED;
@@ -457,7 +432,7 @@ int frag_heap_unmap(struct frag_heap *h, frag_block b, uint64_t offset, uint64_t
 	s->mapped -= bytes;
 	h->totals.reserved -= bytes;
 	note_device_call(h, FRAG_CALL_UNMAP, s, offset, bytes);
-	*out = join(h, b, FRAG_UNMAPPED, frag_gap_remove);
+	*out = merge_in_state(h, b, FRAG_UNMAPPED, frag_gap_remove);
 	frag_gap_insert(h, *out);
 	return 0;
 }

@@ -16,6 +16,15 @@ enum frag_ties { FRAG_TIES_AGE, FRAG_TIES_FALLING, FRAG_TIES_CREATION };
 /* Before the first segment. Where the device's addresses decide, they still do. */
 void frag_heap_set_ties(struct frag_heap *h, enum frag_ties ties);
 
+/*
+ * For FRAG_TIES_FALLING where the addresses of the first segments are known: places[i] is the rank
+ * of the i-th segment among them, each a different one; borrowed. Later segments are below all.
+ * reversed: where the order is unknown, assumes the opposite: later segments are above all, and
+ * by age the newest comes first.
+ */
+void frag_heap_set_places(struct frag_heap *h, const uint32_t *places, uint32_t count,
+			  bool reversed);
+
 /* By creation: b, which is in no list, has just been created. */
 void frag_heap_renew(struct frag_heap *h, frag_block b);
 

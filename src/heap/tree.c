@@ -8,8 +8,6 @@
 #include "base/bug.h"
 #include "base/inline.h"
 
-/* Inlined into each caller, so that the compiler resolves the order there. */
-
 struct step {
 	uint32_t node;
 	uint32_t at;
@@ -71,7 +69,7 @@ static inline uint32_t rank_in(const struct frag_node *n, const struct frag_entr
 {
 	uint32_t i = 0;
 
-	while (i < n->count && frag_before(&n->low[i], key, order))
+	while (i < n->count && frag_entry_before(&n->low[i], key, order))
 		i++;
 	return i;
 }
@@ -85,7 +83,7 @@ static inline uint32_t child_for(const struct frag_node *n, const struct frag_en
 {
 	uint32_t i = 1;
 
-	while (i < n->count && !frag_before(key, &n->low[i], order))
+	while (i < n->count && !frag_entry_before(key, &n->low[i], order))
 		i++;
 	return i - 1;
 }
@@ -252,7 +250,7 @@ static void insert_splitting(struct frag_nodes *pool, frag_root *root, enum frag
 			     uint64_t bytes)
 {
 	const uint32_t upper = split_node(pool, leaf, order);
-	const bool below = frag_before(e, &pool->nodes[upper].low[0], order);
+	const bool below = frag_entry_before(e, &pool->nodes[upper].low[0], order);
 
 	insert_in_leaf(&pool->nodes[below ? leaf : upper], order, e, bytes);
 	add_child(pool, root, order, path, leaf, upper);
@@ -347,10 +345,12 @@ FRAG_INLINE void remove_from(struct frag_nodes *pool, frag_root *root, enum frag
 	struct frag_node *leaf = &pool->nodes[n];
 	uint32_t at = 0;
 
+	FRAG_ASSERT(leaf->count);
 	/* the entry exists, so its block number identifies it, at less cost than its key */
-	while (leaf->low[at].block != e->block)
+	while (leaf->low[at].block != e->block) {
 		at++;
-	FRAG_ASSERT(at < leaf->count);
+		FRAG_ASSERT(at < leaf->count);
+	}
 	close_gap(leaf, at, order);
 	if (order != FRAG_ORDER_SIZE || at == 0 || leaf->count <= FRAG_FANOUT / 4)
 		rebalance(pool, root, order, &path, n, order != FRAG_ORDER_SIZE || at == 0);

@@ -1,5 +1,5 @@
 /*
- * tree.h - an ordered set of free blocks: a B-tree over a shared pool of nodes.
+ * tree.h - an ordered set of free blocks: a B+-tree over a shared pool of nodes.
  *
  * Three orders: by size, then address; by address; and by a key, then address. In the last two
  * each inner node also stores the size of the largest block below each child, so that one
@@ -59,7 +59,7 @@ bool frag_nodes_reserve(struct frag_nodes *pool);
 /* The same for n more nodes. */
 bool frag_nodes_widen(struct frag_nodes *pool, uint64_t n);
 
-static inline bool frag_before(const struct frag_entry *a, const struct frag_entry *b,
+static inline bool frag_entry_before(const struct frag_entry *a, const struct frag_entry *b,
 			       enum frag_order order)
 {
 	if (order != FRAG_ORDER_ADDRESS && a->size != b->size)

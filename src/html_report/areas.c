@@ -1,4 +1,4 @@
-/* areas.c - rectangles of addresses and steps: the largest, and the sums of the others. */
+/* areas.c - rectangles of addresses and steps, and the sums of those that are too many. */
 #include "html_report/areas.h"
 
 #include <stdlib.h>
@@ -8,17 +8,11 @@
 #include "fragsim/error.h"
 
 #define ROW_SHIFT_LEAST 9       /* blocks are rarely smaller */
-#define PIXEL_MAX 0x1p62        /* larger rectangles are reported at the end */
 
-/* Bytes x steps: may exceed 64 bits, and needs no exact digits. */
-static double rectangles_size_of(const struct frag_area *a)
+/* The square of what is compared. It may exceed 64 bits, and needs no exact digits. */
+static double shown(const struct frag_area *a)
 {
-	return (double)(a->end - a->birth) * (double)a->bytes;
-}
-
-static double pixel(uint64_t steps, uint64_t height)
-{
-	return (double)steps / FRAG_AREAS_COLUMNS * ((double)height / FRAG_AREAS_ROWS);
+	return (double)a->bytes * (double)a->bytes * (double)(a->end - a->birth);
 }
 
 static void join_columns(struct frag_areas *areas)
@@ -120,20 +114,6 @@ static int rectangles_drop(struct frag_areas *areas, const struct frag_area *a)
 	return 0;
 }
 
-/* Most are as small as one cell, which is there. False: this one is not. */
-static bool drop_in_cell(struct frag_areas *areas, const struct frag_area *a)
-{
-	struct frag_lane *lane = &areas->lanes[a->lane];
-	const uint64_t row = a->y >> areas->row_shift, column = a->birth >> areas->column_shift;
-
-	if (row >= lane->rows || (a->y + a->bytes - 1) >> areas->row_shift != row
-	    || column >= FRAG_RASTER_COLUMNS || (a->end - 1) >> areas->column_shift != column)
-		return false;
-	lane->cells[row * FRAG_RASTER_COLUMNS + column] += a->bytes * (a->end - a->birth);
-	areas->dropped++;
-	return true;
-}
-
 static int rectangles_by_size(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
@@ -141,77 +121,157 @@ static int rectangles_by_size(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The size of the one that is number `at` from the largest. */
-static int rectangles_size_at(const struct frag_areas *areas, uint32_t at, double *out)
+/* What the one shows that is number `at` from the first. */
+static int shown_at(const struct frag_areas *areas, uint32_t at, double *out)
 {
 	double *sizes = malloc((size_t)areas->count * sizeof(*sizes));
 
 	if (!sizes)
 		return -FRAG_ENOMEM;
 	for (uint32_t i = 0; i < areas->count; i++)
-		sizes[i] = rectangles_size_of(&areas->area[i]);
+		sizes[i] = shown(&areas->area[i]);
 	FRAG_SORT(sizes, areas->count, rectangles_by_size);
 	*out = sizes[at];
 	free(sizes);
 	return 0;
 }
 
-/* What is smaller than the pixel goes, and of what is left the smallest beyond max. */
-static int prune(struct frag_areas *areas, double least, uint32_t max)
+/* Moves those that show less than the first max to `gone`, in the same order; of equal ones the first stay. */
+static int set_apart(struct frag_areas *areas, uint32_t max, struct frag_area *gone)
 {
-	const bool many = areas->count > max;
 	double limit = 0;
-	uint32_t kept = 0, equal = 0;
-	int rc = 0;
+	uint32_t kept = 0, dropped = 0, equal = max;
+	int rc = max ? shown_at(areas, max - 1, &limit) : 0;
 
-	if (many) {
-		rc = max ? rectangles_size_at(areas, max - 1, &limit) : 0;
-		/* of those that are as large as the last one that fits, the first ones stay */
-		equal = max;
-		for (uint32_t i = 0; i < areas->count; i++)
-			equal -= max && rectangles_size_of(&areas->area[i]) > limit;
-	}
-	for (uint32_t i = 0; i < areas->count && !rc; i++) {
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < areas->count; i++)
+		equal -= max && shown(&areas->area[i]) > limit;
+	for (uint32_t i = 0; i < areas->count; i++) {
 		const struct frag_area a = areas->area[i];
-		const double size = rectangles_size_of(&a);
-		bool stays = size >= least && (!many || (max && size >= limit));
+		const double size = shown(&a);
+		const bool stays = max && (size > limit || (size >= limit && equal > 0));
 
-		if (stays && many && size <= limit) {
-			stays = equal > 0;
-			equal -= stays;
-		}
+		equal -= stays && size <= limit;
 		if (stays)
 			areas->area[kept++] = a;
 		else
-			rc = rectangles_drop(areas, &a);
+			gone[dropped++] = a;
 	}
 	areas->count = kept;
+	return 0;
+}
+
+/* By how much the dropped change at a step; shown: it is an event of a rectangle that stays or comes. */
+struct change {
+	uint64_t step, change;          /* modulo 2^64 */
+	bool shown;
+};
+
+static int changes_by_step(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	return x->step < y->step ? -1 : x->step > y->step;
+}
+
+static int put_sum(struct frag_areas *areas, uint64_t step, uint64_t bytes, bool begins)
+{
+	struct frag_area_sum *last = areas->sum_count ? &areas->sums[areas->sum_count - 1] : NULL;
+
+	if (last && !begins) {
+		last->most = last->most > bytes ? last->most : bytes;
+		return 0;
+	}
+	if (!FRAG_GROW(areas->sums, areas->sum_capacity, areas->sum_count))
+		return -FRAG_ENOMEM;
+	areas->sums[areas->sum_count++] = (struct frag_area_sum){ step, bytes };
+	return 0;
+}
+
+/* Of equal ones in a row one is enough. */
+static void join_sums(struct frag_areas *areas)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < areas->sum_count; i++)
+		if (!kept || areas->sums[kept - 1].most != areas->sums[i].most)
+			areas->sums[kept++] = areas->sums[i];
+	areas->sum_count = kept;
+}
+
+/* The changes become sums: between two events that are shown only the dropped change, so their most is exact. */
+static int replace_sums(struct frag_areas *areas, struct change *changes, uint32_t count)
+{
+	uint64_t now = 0;
+	int rc = 0;
+
+	FRAG_SORT(changes, count, changes_by_step);
+	areas->sum_count = 0;
+	for (uint32_t i = 0, next; i < count && !rc; i = next) {
+		bool begins = false;
+
+		for (next = i; next < count && changes[next].step == changes[i].step; next++) {
+			now += changes[next].change;
+			begins |= changes[next].shown;
+		}
+		rc = put_sum(areas, changes[i].step, now, begins);
+	}
+	join_sums(areas);
 	return rc;
 }
 
-/*
- * A pixel only grows: what it was a little while ago tells most of the small ones, and those that
- * become too small in the meantime are reported at the end.
- */
-static bool is_small(struct frag_areas *areas, const struct frag_area *a)
+static int sum_up(struct frag_areas *areas, const struct frag_area *gone, uint32_t gone_count,
+		  const uint64_t *births, uint32_t birth_count)
 {
-	uint64_t size;
+	const size_t room = 2 * ((size_t)areas->count + gone_count) + areas->sum_count + birth_count + 1;
+	struct change *changes = malloc(room * sizeof(*changes));
+	uint64_t before = 0;
+	uint32_t n = 0;
+	int rc;
 
-	if (a->end >= areas->pixel_until) {
-		const double now = pixel(a->end, areas->height);
-
-		/* a little less is fine */
-		areas->pixel = now < PIXEL_MAX ? (uint64_t)now : (uint64_t)PIXEL_MAX;
-		areas->pixel_until = a->end + a->end / 32 + 1;
+	if (!changes)
+		return -FRAG_ENOMEM;
+	for (uint32_t i = 0; i < areas->sum_count; i++) {
+		changes[n++] = (struct change){ areas->sums[i].step, areas->sums[i].most - before, false };
+		before = areas->sums[i].most;
 	}
-	return !__builtin_mul_overflow(a->end - a->birth, a->bytes, &size) && size < areas->pixel;
+	for (uint32_t i = 0; i < gone_count; i++) {
+		changes[n++] = (struct change){ gone[i].birth, gone[i].bytes, false };
+		changes[n++] = (struct change){ gone[i].end, 0 - gone[i].bytes, false };
+	}
+	for (uint32_t i = 0; i < areas->count; i++) {
+		changes[n++] = (struct change){ areas->area[i].birth, 0, true };
+		changes[n++] = (struct change){ areas->area[i].end, 0, true };
+	}
+	for (uint32_t i = 0; i < birth_count; i++)
+		changes[n++] = (struct change){ births[i], 0, true };
+	changes[n++] = (struct change){ areas->steps, 0, true };
+	rc = replace_sums(areas, changes, n);
+	free(changes);
+	return rc;
 }
 
-/* Sorting out is dear, so twice as many may gather. */
+int frag_areas_thin(struct frag_areas *areas, uint32_t max, const uint64_t *births, uint32_t count)
+{
+	const uint32_t over = areas->count > max ? areas->count - max : 0;
+	struct frag_area *gone;
+	int rc;
+
+	if (!over)
+		return 0;
+	gone = malloc(over * sizeof(*gone));
+	rc = gone ? set_apart(areas, max, gone) : -FRAG_ENOMEM;
+	rc = rc ? rc : sum_up(areas, gone, over, births, count);
+	for (uint32_t i = 0; i < over && !rc; i++)
+		rc = rectangles_drop(areas, &gone[i]);
+	free(gone);
+	return rc;
+}
+
 int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 {
 	struct frag_lane *lane;
-	int rc;
 
 	if (!FRAG_EXTEND(areas->lanes, areas->lane_capacity, areas->lane_count, a->lane))
 		return -FRAG_ENOMEM;
@@ -220,13 +280,7 @@ int frag_areas_add(struct frag_areas *areas, const struct frag_area *a)
 		areas->height += a->y + a->bytes - lane->height;
 		lane->height = a->y + a->bytes;
 	}
-	if (is_small(areas, a))
-		return drop_in_cell(areas, a) ? 0 : rectangles_drop(areas, a);
-	if (areas->count == 2 * FRAG_AREAS_MAX) {
-		rc = prune(areas, pixel(a->end, areas->height), FRAG_AREAS_MAX);
-		if (rc)
-			return rc;
-	}
+	areas->steps = a->end > areas->steps ? a->end : areas->steps;
 	if (!FRAG_GROW(areas->area, areas->capacity, areas->count))
 		return -FRAG_ENOMEM;
 	areas->area[areas->count++] = *a;
@@ -242,9 +296,9 @@ static int rectangles_by_birth(const void *a, const void *b)
 	return frag_order_two(x->lane, y->lane, x->y, y->y);
 }
 
-int frag_areas_end(struct frag_areas *areas, uint64_t steps, uint64_t height, uint32_t max)
+int frag_areas_end(struct frag_areas *areas, uint32_t max)
 {
-	int rc = prune(areas, pixel(steps, height), max);
+	int rc = frag_areas_thin(areas, max, NULL, 0);
 
 	FRAG_SORT(areas->area, areas->count, rectangles_by_birth);
 	return rc;
@@ -256,4 +310,5 @@ void frag_areas_fini(struct frag_areas *areas)
 		free(areas->lanes[i].cells);
 	free(areas->lanes);
 	free(areas->area);
+	free(areas->sums);
 }

@@ -148,19 +148,48 @@ RARE static int do_calls(struct frag_page *page, struct frag_page_device *d,
 		if (!old || (call->kind != FRAG_CALL_MAP && call->kind != FRAG_CALL_UNMAP))
 			b.rc = do_call(d, call, step->event->step);
 	}
+	if (!b.rc && frag_areas_are_many(&d->segments))
+		b.rc = frag_areas_thin(&d->segments, FRAG_AREAS_MAX, NULL, 0);
 	return b.rc;
+}
+
+static void add_birth(uint64_t *births, uint32_t *n, const struct frag_page_block *b, uint32_t device)
+{
+	if (b->device == device && b->area.bytes)
+		births[(*n)++] = b->area.birth;
+}
+
+/* Too many blocks have ended: keeps half of them. */
+RARE static int thin_blocks(struct frag_page *page, uint32_t device)
+{
+	const struct frag_page_waits *const lists[] = { &page->waiting, &page->ready };
+	const size_t room = (size_t)page->live_count + page->waiting.count + page->ready.count + 1;
+	uint64_t *births = malloc(room * sizeof(*births));
+	uint32_t n = 0;
+	int rc;
+
+	for (uint32_t i = 0; births && i < page->live_count; i++)
+		add_birth(births, &n, &page->live[i], device);
+	for (int k = 0; births && k < 2; k++)
+		for (uint32_t i = 0; i < lists[k]->count; i++)
+			add_birth(births, &n, &lists[k]->at[i].block, device);
+	rc = births ? frag_areas_thin(&page->devices[device].blocks, FRAG_AREAS_MAX, births, n) : -FRAG_ENOMEM;
+	free(births);
+	return rc;
 }
 
 static inline int page_end_block(struct frag_page *page, struct frag_page_block *b, uint64_t step)
 {
 	struct frag_page_device *d = &page->devices[b->device];
+	int rc;
 
 	b->area.end = step;
 	page->who.of[page->who.shares.of[b->area.who].tag].live--;
 	if (b->area.birth <= d->peak.step
 	    && !page_free_peak_block(d, b->area.who, b->area.bytes))
 		return -FRAG_ENOMEM;
-	return frag_areas_add(&d->blocks, &b->area);
+	rc = frag_areas_add(&d->blocks, &b->area);
+	return !rc && frag_areas_are_many(&d->blocks) ? thin_blocks(page, b->device) : rc;
 }
 
 static int page_begin_block(struct frag_page *page, const struct frag_step *step)
@@ -521,8 +550,8 @@ int frag_page_keep(struct frag_page *page, uint32_t max, struct frag_error *err)
 	for (uint32_t i = 0; i < page->device_count && !rc; i++) {
 		struct frag_page_device *d = &page->devices[i];
 
-		rc = frag_areas_end(&d->blocks, d->end, d->segments.height, max);
-		rc = rc ? rc : frag_areas_end(&d->segments, d->end, d->segments.height, max / 4);
+		rc = frag_areas_end(&d->blocks, max);
+		rc = rc ? rc : frag_areas_end(&d->segments, max / 4 + 1);
 		lay_lanes(d, &d->height);
 	}
 	return rc ? frag_fail_nomem(err) : 0;
@@ -548,5 +577,5 @@ int frag_page_end(struct frag_page *page, struct frag_error *err)
 
 			rc = page_end_block(page, b, page->devices[b->device].end);
 		}
-	return rc ? frag_fail_nomem(err) : frag_page_keep(page, FRAG_AREAS_MAX, err);
+	return rc ? frag_fail_nomem(err) : frag_page_keep(page, 2 * FRAG_AREAS_MAX, err);
 }

@@ -17,14 +17,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/atomic_file.h"
+#include "base/platform.h"
 #include "base/word64.h"
+#include "input/inflate.h"
 
 #define CHUNK ((size_t)128 << 10)
 
@@ -57,7 +58,7 @@ struct frag_unpacker {
 	int fd;
 	int abandoned[2];       /* a pipe that ends the wait once it has a byte; -1: none */
 	const char *path;       /* borrowed */
-	unsigned char *chunk;
+	unsigned char *chunk;   /* behind FRAG_INFLATE_BEHIND bytes of what was read before */
 	size_t at, end;         /* unread bytes of the chunk */
 	uint64_t read;          /* bytes that came from fd */
 	uint64_t total;         /* size of the file, 0 unknown */
@@ -67,8 +68,7 @@ struct frag_unpacker {
 	bool eof;
 	bool torn_allowed;
 	struct ahead *ahead;    /* NULL: none */
-	bool have_z;
-	z_stream z;
+	struct frag_inflater *inflater;
 	ZSTD_DStream *zstd;
 };
 
@@ -89,11 +89,12 @@ int frag_unpacker_new(struct frag_unpacker **out, int fd, const char *path, stru
 	u->abandoned[0] = u->abandoned[1] = -1;
 	u->path = path;
 	u->start = lseek(fd, 0, SEEK_CUR);
-	u->chunk = malloc(CHUNK);
+	u->chunk = calloc(1, FRAG_INFLATE_BEHIND + CHUNK + FRAG_INFLATE_BEHIND);
 	if (!u->chunk) {
 		frag_unpacker_del(u);
 		return frag_fail_nomem(err);
 	}
+	u->chunk += FRAG_INFLATE_BEHIND;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > u->start)
 		u->total = (uint64_t)(st.st_size - u->start);
 	else if (u->start >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
@@ -134,15 +135,14 @@ void frag_unpacker_del(struct frag_unpacker *u)
 	if (!u)
 		return;
 	end_ahead(u);
-	if (u->have_z)
-		inflateEnd(&u->z);
+	frag_inflater_del(u->inflater);
 	ZSTD_freeDStream(u->zstd);
 	if (u->fd != STDIN_FILENO)
 		close(u->fd);
 	for (int i = 0; i < 2; i++)
 		if (u->abandoned[i] >= 0)
 			close(u->abandoned[i]);
-	free(u->chunk);
+	free(u->chunk ? u->chunk - FRAG_INFLATE_BEHIND : NULL);
 	free(u);
 }
 
@@ -158,9 +158,8 @@ bool frag_unpacker_packed(const struct frag_unpacker *u)
 
 bool frag_unpacker_abandonable(struct frag_unpacker *u)
 {
-	if (u->start < 0 && u->abandoned[0] < 0 && pipe(u->abandoned) == 0)
-		for (int i = 0; i < 2; i++)
-			fcntl(u->abandoned[i], F_SETFD, FD_CLOEXEC);
+	if (u->start < 0 && u->abandoned[0] < 0)
+		frag_pipe_open(u->abandoned);
 	return u->start >= 0 || u->abandoned[0] >= 0;
 }
 
@@ -229,7 +228,8 @@ static int unpack_fetch(struct frag_unpacker *u, size_t want, struct frag_error 
 {
 	if (u->end - u->at >= want || u->eof)
 		return 0;
-	memmove(u->chunk, u->chunk + u->at, u->end - u->at);
+	memmove(u->chunk - FRAG_INFLATE_BEHIND, u->chunk + u->at - FRAG_INFLATE_BEHIND,
+		FRAG_INFLATE_BEHIND + u->end - u->at);
 	u->end -= u->at;
 	u->at = 0;
 	while (u->end < want) {
@@ -267,13 +267,8 @@ static int recognise(struct frag_unpacker *u, struct frag_error *err)
 		return damaged(u, "other bytes after its end", err);
 	u->kind = kind;
 	u->inside = true;
-	if (kind == GZIP) {
-		if (u->have_z)
-			inflateEnd(&u->z);
-		u->z = (z_stream){ .next_in = NULL };
-		u->have_z = inflateInit2(&u->z, 15 + 16) == Z_OK;
-		return u->have_z ? 0 : frag_fail_nomem(err);
-	}
+	if (kind == GZIP)
+		return frag_inflater_begin(&u->inflater, err);
 	if (kind == ZSTD) {
 		if (!u->zstd)
 			u->zstd = ZSTD_createDStream();
@@ -284,29 +279,30 @@ static int recognise(struct frag_unpacker *u, struct frag_error *err)
 	return 0;
 }
 
-/*
- * Z_BUF_ERROR is not yet an error: inflate() needs more input, and the caller has more or
- * reports the end.
- */
+/* A member may have ended before the bytes of this chunk, which then begins with those behind it. */
 static int read_gzip(struct frag_unpacker *u, char *to, size_t room, size_t *got,
 		     struct frag_error *err)
 {
-	int rc;
+	struct frag_inflate step = {
+		.in = u->chunk + u->at, .in_end = u->chunk + u->end, .out = to,
+		.space = room < CHUNK ? room : CHUNK,
+	};
+	const char *why = frag_inflater_step(u->inflater, &step);
 
-	u->z.next_in = u->chunk + u->at;
-	u->z.avail_in = (uInt)(u->end - u->at);
-	u->z.next_out = (unsigned char *)to;
-	u->z.avail_out = (uInt)(room < CHUNK ? room : CHUNK);
-	rc = inflate(&u->z, Z_NO_FLUSH);
-	*got = (size_t)(u->z.next_out - (unsigned char *)to);
-	u->at = u->end - u->z.avail_in;
-	if (rc == Z_STREAM_END)
-		u->inside = false;
-	else if (rc == Z_MEM_ERROR)
+	if (step.in < u->chunk) {
+		const size_t back = (size_t)(u->chunk - step.in);
+
+		FRAG_ASSERT(back <= FRAG_INFLATE_BEHIND && u->end <= CHUNK);
+		memmove(u->chunk, step.in, u->end + back);
+		u->end += back;
+		step.in = u->chunk;
+	}
+	*got = step.got;
+	u->at = (size_t)(step.in - u->chunk);
+	u->inside = !step.over;
+	if (why == FRAG_INFLATE_NOMEM)
 		return frag_fail_nomem(err);
-	else if (rc != Z_OK && rc != Z_BUF_ERROR)
-		return damaged(u, u->z.msg ? u->z.msg : "not what inflate expects", err);
-	return 0;
+	return why ? damaged(u, why, err) : 0;
 }
 
 static int read_zstd(struct frag_unpacker *u, char *to, size_t room, size_t *got,

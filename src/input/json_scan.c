@@ -417,7 +417,7 @@ int frag_document_bad(struct frag_document *d, const char *at, const char *text,
 
 	frag_input_where(&d->in, (size_t)(at - d->in.buf), d->by_line, where, sizeof(where));
 	if (d->in_events)
-		return frag_fail(err, FRAG_ETRACE, "%s: step %" PRIu64 ": %s", where, d->step,
+		return frag_fail(err, FRAG_ETRACE, "%s: event %" PRIu64 ": %s", where, d->step,
 				 text);
 	return frag_fail(err, FRAG_ETRACE, "%s: %s", where, text);
 }

@@ -18,11 +18,20 @@
 #include "base/word64.h"
 
 #define FRAG_PICKLE_MARKS FRAG_VALUES_DEEP
-#define FRAG_PICKLE_HOLE UINT32_MAX     /* in the memo */
+#define FRAG_PICKLE_HOLE UINT32_MAX     /* in the memo: nothing */
+#define FRAG_PICKLE_OPEN (UINT32_MAX - 1)       /* a new box that is being filled */
+#define FRAG_PICKLE_GONE (UINT32_MAX - 2)       /* a dict that was taken; the lowest of the three */
+#define FRAG_PICKLE_SMALL 65536         /* integers below it are one value each */
+#define FRAG_PICKLE_BATCH 1000          /* items that CPython adds to a box at once, at most */
 #define FRAG_PICKLE_AHEAD ((size_t)16 << 10)    /* bytes in the window, where it has that many */
 #define FRAG_PICKLE_OPCODE_MAX 512      /* bytes: no opcode but that of a string has more */
 #define FRAG_PICKLE_MAX ((uint64_t)4 << 30)     /* bytes, decompressed */
 
+/*
+ * Strings, and boxes that are complete, are stored once. CPython fills a box directly after it made
+ * it: the box, its number in the memo, MARK, the items, APPENDS or SETITEMS. Until then the memo
+ * has FRAG_PICKLE_OPEN, so a box that something refers to is seen, and is never merged.
+ */
 enum opcode {
 	MARK = '(', STOP = '.', BINFLOAT = 'G', BININT = 'J', BININT1 = 'K', BININT2 = 'M',
 	NONE = 'N', BINUNICODE = 'X', EMPTY_LIST = ']', APPEND = 'a', APPENDS = 'e', BINGET = 'h',
@@ -44,9 +53,19 @@ struct pickle {
 	uint32_t count, capacity;       /* of the stack */
 	uint32_t memo_count, memo_capacity;
 	uint32_t memoized;
-	uint32_t marks[FRAG_PICKLE_MARKS];     /* heights of the stack */
+	struct pickle_mark {
+		uint32_t height;        /* of the stack */
+		bool fresh;             /* a box is below it that nothing refers to but ... */
+		uint32_t memo;          /* ... this number of the memo, plus 1; 0: nothing */
+	} marks[FRAG_PICKLE_MARKS];
 	uint32_t mark_count;
-	uint32_t small[256];            /* numbers of the values of BININT1, plus 1 */
+	uint64_t fresh_place;           /* behind a new box and its number of the memo ... */
+	uint32_t fresh_memo;            /* ... plus 1 */
+	uint32_t *small;                /* numbers of the values of small integers, plus 1 */
+	uint32_t empty;                 /* of the empty list in dicts that were taken, plus 1 */
+	const struct frag_taker *taker;
+	bool plain;                     /* nothing is stored once or taken */
+	bool again;                     /* it failed because it is not read so */
 	struct frag_error *err;
 };
 
@@ -75,7 +94,7 @@ static const struct {
 /* The height below which values belong to an outer mark. */
 static uint32_t pickle_mark_depth(const struct pickle *p)
 {
-	return p->mark_count ? p->marks[p->mark_count - 1] : 0;
+	return p->mark_count ? p->marks[p->mark_count - 1].height : 0;
 }
 
 /* n bytes, the lowest first. */
@@ -229,20 +248,24 @@ static int push_value(struct pickle *p, enum frag_kind kind, uint64_t magnitude,
 	return pickle_push(p, &value);
 }
 
-/* The same small integer is one value, however often it is there. */
-static int pickle_read_small(struct pickle *p)
+/* An integer of n bytes, 2 at most: the same one is one value, however often it is there. */
+static int pickle_read_small(struct pickle *p, size_t n)
 {
-	const unsigned char *byte = pickle_take(p, 1);
+	const unsigned char *bytes = pickle_take(p, n);
+	uint64_t value;
 	int rc;
 
-	if (!byte)
+	if (!bytes)
 		return truncated(p);
-	if (p->small[*byte])
-		return pickle_push_number(p, p->small[*byte] - 1);
-	rc = push_value(p, FRAG_INTEGER, *byte, false);
-	if (!rc)
-		p->small[*byte] = p->stack[p->count - 1] + 1;
-	return rc;
+	value = pickle_little(p, bytes, n);
+	if (p->small[value])
+		return pickle_push_number(p, p->small[value] - 1);
+	rc = push_value(p, FRAG_INTEGER, value, false);
+	if (rc)
+		return rc;
+	p->small[value] = p->stack[p->count - 1] + 1;
+	p->values->table[p->stack[p->count - 1]].shared = true;
+	return 0;
 }
 
 /* An integer of n bytes, little-endian; signed where it is. */
@@ -302,6 +325,7 @@ static int pickle_read_text(struct pickle *p, size_t prefix)
 	const unsigned char *bytes = pickle_take(p, prefix);
 	struct frag_value value = { .kind = FRAG_STRING };
 	uint64_t length = bytes ? pickle_little(p, bytes, prefix) : 0;
+	uint32_t number;
 	char *copy;
 	int rc;
 
@@ -315,6 +339,12 @@ static int pickle_read_text(struct pickle *p, size_t prefix)
 	if (length > UINT32_MAX)
 		return pickle_bad(p, "a string of more than 4 GiB");
 	value.length = (uint32_t)length;
+	if (!p->plain) {
+		rc = pickle_added(p, frag_values_text_once(p->values, (const char *)p->at,
+							   value.length, &number));
+		p->at += length;
+		return rc ? rc : pickle_push_number(p, number);
+	}
 	rc = pickle_added(p, frag_values_text(p->values, value.length, &copy));
 	if (rc)
 		return rc;
@@ -337,12 +367,37 @@ static int read_frame(struct pickle *p)
 	return 0;
 }
 
+static int push_box(struct pickle *p, enum frag_kind kind)
+{
+	p->fresh_place = pickle_place(p) + 1;
+	p->fresh_memo = 0;
+	return push_value(p, kind, 0, false);
+}
+
 static int mark(struct pickle *p)
 {
+	struct pickle_mark *m = &p->marks[p->mark_count];
+
 	if (p->mark_count == FRAG_PICKLE_MARKS)
 		return pickle_added(p, FRAG_ADD_TOO_DEEP);
-	p->marks[p->mark_count++] = p->count;
+	*m = (struct pickle_mark){ .height = p->count };
+	p->mark_count++;
+	if (p->plain || p->fresh_place != pickle_place(p))
+		return 0;
+	m->fresh = true;
+	m->memo = p->fresh_memo;
+	if (m->memo)
+		p->memo[m->memo - 1] = FRAG_PICKLE_OPEN;
 	return 0;
+}
+
+/* Only a second reading, which stores nothing once, can do it right. */
+static int read_again(struct pickle *p)
+{
+	p->again = !p->in || p->in->rewindable;
+	return p->again ? -FRAG_ETRACE : pickle_bad(p, "a list or dict changes after it was complete, so"
+					 " it must be read twice, which a pipe cannot be: store it"
+					 " in a file");
 }
 
 /* The n values on top become items of the box below them, and go. */
@@ -354,11 +409,15 @@ static int pickle_join(struct pickle *p, enum frag_kind kind, uint32_t n)
 	if (p->count - pickle_mark_depth(p) < n + 1 || p->count < n + 1)
 		return pickle_bad(p, "the stack has too little for it");
 	box = p->stack[p->count - n - 1];
+	if (p->values->table[box].kind == FRAG_TAKEN)
+		return read_again(p);
 	if (p->values->table[box].kind != kind)
 		return pickle_bad(p, kind == FRAG_LIST ? "items for something that is no list"
 						: "members for something that is no dict");
 	if (kind == FRAG_DICT && n % 2)
 		return pickle_bad(p, "a key without a value");
+	if (n && p->values->table[box].minus)
+		return read_again(p);
 	rc = pickle_added(p, frag_values_add(p->values, box, p->stack + p->count - n, n));
 	p->count -= n;
 	return rc;
@@ -367,27 +426,143 @@ static int pickle_join(struct pickle *p, enum frag_kind kind, uint32_t n)
 static int make_tuple(struct pickle *p, uint32_t n)
 {
 	const struct frag_value empty_tuple = { .kind = FRAG_LIST };
+	const uint32_t *items;
 	uint32_t tuple;
 	int rc;
 
 	if (p->count - pickle_mark_depth(p) < n)
 		return pickle_bad(p, "the stack has too little for it");
 	rc = pickle_added(p, frag_values_new(p->values, &empty_tuple, &tuple));
-	rc = rc ? rc : pickle_added(p, frag_values_add(p->values, tuple,
-							    p->stack + p->count - n, n));
+	if (rc)
+		return rc;
+	items = p->stack + p->count - n;
+	rc = pickle_added(p, n && !p->plain
+				     ? frag_values_fill_once(p->values, &tuple, items, n)
+				     : frag_values_add(p->values, tuple, items, n));
 	p->count -= n;
 	return rc ? rc : pickle_push_number(p, tuple);
+}
+
+/*
+ * The name of the root's member under which the dict below mark m is an item of a list, or of a
+ * list of lists, and not the list's first one; NULL: it is elsewhere. The outer list has a mark only
+ * where it has several items.
+ */
+static const struct frag_value *list_name(const struct pickle *p, const struct pickle_mark *m)
+{
+	const struct frag_value *table = p->values->table;
+	const uint32_t depth = (uint32_t)(m - p->marks);
+	uint32_t list, name;
+
+	if (depth < 2 || depth > 3 || p->marks[0].height != 1
+	    || table[p->stack[0]].kind != FRAG_DICT)
+		return NULL;
+	list = p->marks[depth - 1].height - 1;
+	if (depth == 3)
+		name = p->marks[1].height - 2;
+	else
+		name = list > 2 && table[p->stack[list - 1]].kind == FRAG_LIST ? list - 2 : list - 1;
+	if (list < 2 || name < 1 || name >= list || table[p->stack[list]].kind != FRAG_LIST)
+		return NULL;
+	if (!table[p->stack[list]].length && m->height == list + 2)
+		return NULL;
+	return &table[p->stack[name]];
+}
+
+/*
+ * Forgets the values behind a dict that was taken, where they are only numbers that are its own,
+ * and empty lists, which become one.
+ */
+static void forget_members(struct pickle *p, uint32_t box, const uint32_t *items, uint32_t count)
+{
+	struct frag_values *v = p->values;
+	uint32_t own = 0;
+
+	for (uint32_t i = 1; i < count; i += 2) {
+		struct frag_value *value = &v->table[items[i]];
+
+		if (items[i] <= box || value->shared)
+			continue;
+		if (value->kind == FRAG_LIST && !value->length) {
+			if (!p->empty) {
+				p->empty = items[i] + 1;
+				value->minus = value->shared = true;
+				continue;
+			}
+			if (value->as.magnitude)
+				p->memo[value->as.magnitude - 1] = p->empty - 1;
+		} else if (value->kind != FRAG_INTEGER && value->kind != FRAG_REAL
+			   && value->kind != FRAG_TRUTH && value->kind != FRAG_NULL) {
+			continue;
+		}
+		value->shared = true;   /* it counts once */
+		own++;
+	}
+	if (own == v->count - box - 1)
+		v->count = box + 1;
+}
+
+/* The values above the mark are those of the new box below it, which gets no others. */
+static int complete_box(struct pickle *p, const struct pickle_mark *m)
+{
+	struct frag_values *v = p->values;
+	uint32_t *const at = &p->stack[m->height - 1], box = *at, n = p->count - m->height;
+	const struct frag_value *name = NULL;
+	uint64_t number;
+	int rc = 0;
+
+	if (p->taker && v->table[box].kind == FRAG_DICT)
+		name = list_name(p, m);
+	if (name && p->taker->take(p->taker->state, name, at + 1, n, &number)) {
+		forget_members(p, box, at + 1, n);
+		v->table[box] = (struct frag_value){ .kind = FRAG_TAKEN, .as.magnitude = number };
+		v->cells += n;
+	} else {
+		rc = pickle_added(p, frag_values_fill_once(v, &box, at + 1, n));
+		*at = box;
+	}
+	p->count = m->height;
+	if (m->memo && p->memo[m->memo - 1] == FRAG_PICKLE_OPEN)
+		p->memo[m->memo - 1] = v->table[box].kind == FRAG_TAKEN ? FRAG_PICKLE_GONE : box;
+	return rc;
 }
 
 /* The values since the last mark become items of the box below it, or of a tuple. */
 static int use_mark(struct pickle *p, enum frag_kind kind, bool tuple)
 {
+	struct pickle_mark *m;
 	uint32_t n;
 
 	if (!p->mark_count)
 		return pickle_bad(p, "no mark on the stack");
-	n = p->count - p->marks[--p->mark_count];
+	m = &p->marks[--p->mark_count];
+	n = p->count - m->height;
+	if (m->fresh && !tuple && n && n < FRAG_PICKLE_BATCH && p->at < p->end && *p->at != MARK
+	    && p->values->table[p->stack[m->height - 1]].kind == kind
+	    && (kind == FRAG_LIST || n % 2 == 0))
+		return complete_box(p, m);
+	if (m->memo && p->memo[m->memo - 1] == FRAG_PICKLE_OPEN)
+		p->memo[m->memo - 1] = p->stack[m->height - 1];
 	return tuple ? make_tuple(p, n) : pickle_join(p, kind, n);
+}
+
+/*
+ * What is stored under a number can be referred to from anywhere. A box that is new may have one
+ * number, and keeps it while it is empty.
+ */
+static void note_memo(struct pickle *p, uint32_t index)
+{
+	struct frag_value *value = &p->values->table[p->memo[index]];
+	const bool box = value->kind == FRAG_LIST || value->kind == FRAG_DICT;
+
+	if (!box) {
+		value->shared = true;
+	} else if (pickle_place(p) == p->fresh_place && !p->fresh_memo) {
+		value->as.magnitude = p->fresh_memo = index + 1;
+		p->fresh_place = p->before + (uint64_t)(p->at - p->begin);
+	} else if (value->kind == FRAG_LIST) {
+		value->shared = true;
+	}
 }
 
 /* Stores the top of the stack under this number, which may have been another value's. */
@@ -408,7 +583,24 @@ static inline int memoize(struct pickle *p, uint64_t index)
 		p->memo[p->memo_count++] = FRAG_PICKLE_HOLE;
 	p->memoized += p->memo[index] == FRAG_PICKLE_HOLE;
 	p->memo[index] = p->stack[p->count - 1];
+	note_memo(p, (uint32_t)index);
 	return 0;
+}
+
+/* GET of a number without a value. The box of one that is open is below a mark. */
+static int get_special(struct pickle *p, uint32_t index)
+{
+	uint32_t i = p->mark_count;
+
+	if (p->memo[index] == FRAG_PICKLE_HOLE)
+		return pickle_bad(p, "a memo number that was never given");
+	if (p->memo[index] == FRAG_PICKLE_GONE)
+		return read_again(p);
+	while (p->marks[--i].memo != index + 1)
+		FRAG_ASSERT(i > 0);
+	p->marks[i].fresh = false;
+	p->memo[index] = p->stack[p->marks[i].height - 1];
+	return pickle_push_number(p, p->memo[index]);
 }
 
 /* PUT or GET with a number of n bytes. */
@@ -422,8 +614,10 @@ static int use_memo(struct pickle *p, size_t n, bool put)
 	index = pickle_little(p, bytes, n);
 	if (put)
 		return memoize(p, index);
-	if (index >= p->memo_count || p->memo[index] == FRAG_PICKLE_HOLE)
+	if (index >= p->memo_count)
 		return pickle_bad(p, "a memo number that was never given");
+	if (p->memo[index] >= FRAG_PICKLE_GONE)
+		return get_special(p, (uint32_t)index);
 	return pickle_push_number(p, p->memo[index]);
 }
 
@@ -443,9 +637,8 @@ static int pickle_step(struct pickle *p)
 	case BININT:
 		return read_integer(p, 4, true);
 	case BININT1:
-		return pickle_read_small(p);
 	case BININT2:
-		return read_integer(p, 2, false);
+		return pickle_read_small(p, *p->op == BININT1 ? 1 : 2);
 	case LONG1:
 		return read_long(p);
 	case BINFLOAT:
@@ -458,9 +651,9 @@ static int pickle_step(struct pickle *p)
 		return pickle_read_text(p, 8);
 	case EMPTY_LIST:
 	case EMPTY_TUPLE:
-		return push_value(p, FRAG_LIST, 0, false);
+		return push_box(p, FRAG_LIST);
 	case EMPTY_DICT:
-		return push_value(p, FRAG_DICT, 0, false);
+		return push_box(p, FRAG_DICT);
 	case APPEND:
 		return pickle_join(p, FRAG_LIST, 1);
 	case APPENDS:
@@ -488,6 +681,40 @@ static int pickle_step(struct pickle *p)
 	}
 }
 
+/*
+ * References and small integers in a row, most of a snapshot, with the results of
+ * pickle_step(), which gets everything else.
+ */
+static inline void pickle_references(struct pickle *p)
+{
+	const uint32_t *const memo = p->memo, *const small = p->small, memo_count = p->memo_count;
+	const unsigned char *at = p->at;
+	uint32_t *to = p->stack + p->count, *const full = p->stack + p->capacity, number;
+
+	while (p->end - at >= 8 && to < full) {
+		if (*at == LONG_BINGET) {
+			number = frag_load32(at + 1);
+			number = number < memo_count ? memo[number] : FRAG_PICKLE_HOLE;
+			if (number >= FRAG_PICKLE_GONE)
+				break;
+			at += 5;
+		} else if (*at == BINGET) {
+			number = at[1] < memo_count ? memo[at[1]] : FRAG_PICKLE_HOLE;
+			if (number >= FRAG_PICKLE_GONE)
+				break;
+			at += 2;
+		} else if (*at == BININT1 && small[at[1]]) {
+			number = small[at[1]] - 1;
+			at += 2;
+		} else {
+			break;
+		}
+		*to++ = number;
+	}
+	p->at = at;
+	p->count = (uint32_t)(to - p->stack);
+}
+
 /* p->op is set before the window moves, as that keeps everything from the opcode on. */
 static int pickle_run(struct pickle *p, struct frag_value *root)
 {
@@ -500,6 +727,7 @@ static int pickle_run(struct pickle *p, struct frag_value *root)
 	p->at += 2;
 	rc = pickle_make_room(p, &p->stack, &p->capacity, 1);
 	while (!rc) {
+		pickle_references(p);
 		p->op = p->at;
 		if (p->end - p->at < FRAG_PICKLE_OPCODE_MAX)
 			rc = pickle_fetch(p, FRAG_PICKLE_AHEAD);
@@ -523,46 +751,81 @@ static int pickle_run(struct pickle *p, struct frag_value *root)
 /* Skips the bytes after the object; the end of a compressed file shows whether it is complete. */
 static int pickle_read_all(struct pickle *p, struct frag_value *root)
 {
-	int rc = pickle_run(p, root);
+	int rc;
 
+	p->small = calloc(FRAG_PICKLE_SMALL, sizeof(*p->small));
+	rc = p->small ? pickle_run(p, root) : frag_fail_nomem(p->err);
 	while (!rc && p->in && !p->in->eof) {
 		p->op = p->at = p->end;
 		rc = move_window(p);
 	}
 	if (!rc && p->frames_end > p->before + (uint64_t)(p->end - p->begin))
 		rc = truncated(p);
+	frag_values_end_once(p->values);
+	free(p->small);
 	free(p->stack);
 	free(p->memo);
 	return rc;
 }
 
 int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
-		     size_t length, const char *what, struct frag_error *err)
+		     size_t length, const char *what, const struct frag_taker *taker,
+		     struct frag_error *err)
 {
 	const unsigned char *begin_at = (const unsigned char *)bytes;
-	struct pickle p = {
+	const struct pickle start = {
 		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
 		.end = begin_at + length, .what = what, .err = err,
 	};
+	const uint64_t max = values->max, file = values->file;
+	struct pickle p = start;
+	int rc;
 
+	p.taker = taker;
+	rc = pickle_read_all(&p, root);
+	if (!p.again)
+		return rc;
+	frag_values_fini(values);
+	frag_values_init(values, length, max);
+	values->file = file;
+	p = start;
+	p.plain = true;
 	return pickle_read_all(&p, root);
 }
 
-int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
-		       struct frag_input *in, struct frag_error *err)
+/* Reads from the window on. */
+static int stream_once(struct pickle *p, struct frag_value *root)
 {
-	const unsigned char *begin_at = (const unsigned char *)in->buf;
-	struct pickle p = {
-		.values = values, .begin = begin_at, .at = begin_at, .op = begin_at,
-		.end = begin_at + in->end, .in = in, .what = in->path, .err = err,
-	};
+	struct frag_input *in = p->in;
 	uint64_t read, total;
 	int rc;
 
 	frag_input_amount(in, &read, &total);
-	frag_values_init(values, (size_t)total, 0);
-	frag_values_allow(values, in->end, frag_input_bytes(in));
+	frag_values_init(p->values, (size_t)total, 0);
+	frag_values_allow(p->values, in->end, frag_input_bytes(in));
+	p->begin = p->at = p->op = (const unsigned char *)in->buf;
+	p->end = p->begin + in->end;
 	in->by_byte = true;
-	rc = pickle_fetch(&p, 2);
-	return rc ? rc : pickle_read_all(&p, root);
+	rc = pickle_fetch(p, 2);
+	return rc ? rc : pickle_read_all(p, root);
+}
+
+int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
+		       struct frag_input *in, const struct frag_taker *taker,
+		       struct frag_error *err)
+{
+	const struct pickle start = { .values = values, .in = in, .what = in->path, .err = err };
+	struct pickle p = start;
+	int rc;
+
+	p.taker = taker;
+	rc = stream_once(&p, root);
+	if (!p.again)
+		return rc;
+	if (!frag_input_rewind(in))
+		return frag_fail(err, FRAG_ETRACE, "%s: cannot be read a second time", in->path);
+	frag_values_fini(values);
+	p = start;
+	p.plain = true;
+	return stream_once(&p, root);
 }

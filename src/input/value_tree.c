@@ -17,6 +17,7 @@
 #define CELLS_A_VALUE 2                 /* likewise */
 #define BOX_FIRST 1                     /* the cell before the items: their capacity, or a shape */
 #define PROBES 4
+#define ONCE_TRIAL 65536        /* values */
 #define MEMORY_MIN ((uint64_t)16 << 20)
 #define MEMORY_A_BYTE 64        /* two of them may be a list, in the memo and on the stack */
 
@@ -44,6 +45,11 @@ void frag_values_allow(struct frag_values *v, uint64_t unpacked, uint64_t file)
 	v->file = file;
 }
 
+void frag_values_end_once(struct frag_values *v)
+{
+	frag_map_fini(&v->once);
+}
+
 void frag_values_fini(struct frag_values *v)
 {
 	while (v->chunks) {
@@ -55,6 +61,7 @@ void frag_values_fini(struct frag_values *v)
 	if (v->own_table)
 		free(v->table);
 	free(v->shapes);
+	frag_map_fini(&v->once);
 	*v = (struct frag_values){ .table = NULL };
 }
 
@@ -145,7 +152,7 @@ enum frag_add frag_values_widen(struct frag_values *v)
 	if (!table)
 		return FRAG_ADD_NOMEM;
 	if (before)
-		memcpy(table, v->table, before);
+		frag_move(table, v->table, before, v->own_table);
 	if (v->own_table)
 		free(v->table);
 	v->table = table;
@@ -319,6 +326,74 @@ enum frag_add frag_values_add(struct frag_values *v, uint32_t to, const uint32_t
 	return FRAG_ADDED;
 }
 
+/* Is it a box with exactly these items? */
+static bool has_items(const struct frag_values *v, uint32_t box, enum frag_kind kind,
+		      const uint32_t *items, uint32_t count)
+{
+	const struct frag_value *known = &v->table[box];
+	const struct frag_shape *shape;
+
+	if (known->kind != kind || known->length != count)
+		return false;
+	if (kind == FRAG_LIST)
+		return memcmp(known->as.items, items, count * sizeof(*items)) == 0;
+	shape = shape_of(v, known);
+	if (!shape || !is_shape(shape, items, count))
+		return false;
+	for (uint32_t i = 0; i < count / 2; i++)
+		if (known->as.items[i] != items[2 * i + 1])
+			return false;
+	return true;
+}
+
+/* The table of what is stored once, made with the first of it. */
+static bool open_once(struct frag_values *v)
+{
+	return v->once.entries || frag_map_init(&v->once, frag_hash_seed());
+}
+
+static enum frag_add add_once(struct frag_values *v, uint64_t hash, uint32_t number)
+{
+	/* the table of entries is half empty */
+	if (!frag_values_take(v, 2 * sizeof(struct frag_map_entry)))
+		return FRAG_ADD_TOO_MUCH;
+	return frag_map_add(&v->once, hash, number) ? FRAG_ADDED : FRAG_ADD_NOMEM;
+}
+
+/*
+ * A box that was added to later has another length than the items of its entry. Where few values are
+ * repeated, boxes are no longer looked up: that would take more memory than it saves.
+ */
+enum frag_add frag_values_fill_once(struct frag_values *v, uint32_t *box, const uint32_t *items,
+				    uint32_t count)
+{
+	const enum frag_kind kind = v->table[*box].kind;
+	enum frag_add rc;
+	uint64_t hash;
+	uint32_t at, known;
+
+	FRAG_ASSERT(*box < v->count && !v->table[*box].length && count);
+	if (!open_once(v))
+		return FRAG_ADD_NOMEM;
+	if (v->once.count >= ONCE_TRIAL && v->again < v->once.count)
+		return frag_values_add(v, *box, items, count);
+	hash = frag_hash_text((const char *)items, count * sizeof(*items), v->once.seed);
+	at = frag_map_home(&v->once, hash);
+	while ((known = frag_map_next(&v->once, hash, &at)) != FRAG_MAP_NONE) {
+		if (!has_items(v, known, kind, items, count))
+			continue;
+		if (*box + 1 == v->count)
+			v->count--;
+		v->cells += count;
+		v->again++;
+		v->table[known].minus = true;
+		*box = known;
+		return FRAG_ADDED;
+	}
+	rc = frag_values_add(v, *box, items, count);
+	return rc != FRAG_ADDED ? rc : add_once(v, hash, *box);
+}
+
 enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out)
 {
 	size_t count = (size_t)length / sizeof(uint32_t) + 1;
@@ -329,6 +404,31 @@ enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **ou
 	cells = take_cells(v, count);
 	*out = cells;
 	return cells ? FRAG_ADDED : FRAG_ADD_NOMEM;
+}
+
+enum frag_add frag_values_text_once(struct frag_values *v, const char *text, uint32_t length,
+				    uint32_t *number)
+{
+	struct frag_value value = { .kind = FRAG_STRING, .length = length };
+	enum frag_add rc;
+	uint64_t hash;
+	uint32_t at;
+	char *copy;
+
+	if (!open_once(v))
+		return FRAG_ADD_NOMEM;
+	hash = frag_hash_text(text, length, v->once.seed);
+	at = frag_map_home(&v->once, hash);
+	while ((*number = frag_map_next(&v->once, hash, &at)) != FRAG_MAP_NONE)
+		if (v->table[*number].kind == FRAG_STRING && v->table[*number].length == length
+		    && memcmp(v->table[*number].as.text, text, length) == 0)
+			return FRAG_ADDED;
+	rc = frag_values_text(v, length, &copy);
+	if (rc != FRAG_ADDED)
+		return rc;
+	value.as.text = memcpy(copy, text, length);
+	rc = frag_values_new(v, &value, number);
+	return rc != FRAG_ADDED ? rc : add_once(v, hash, *number);
 }
 
 bool frag_text_is(const struct frag_value *value, const char *text)
@@ -378,11 +478,34 @@ bool frag_dict_key(const struct frag_values *v, const struct frag_value *dict, u
 	return true;
 }
 
+/* Where the members are among the shape's values. */
+static const uint8_t *layout_of(const struct frag_values *v, const struct frag_shape *shape,
+				struct frag_layouts *layouts)
+{
+	struct frag_layout *l = &layouts->layouts[shape - v->shapes];
+
+	for (uint32_t i = 0; i < layouts->count && !l->known; i++)
+		l->at[i] = (uint8_t)find_key(v, shape->keys, shape->count, 1, layouts->names[i]);
+	l->known = true;
+	return l->at;
+}
+
+bool frag_items_members(struct frag_values *v, const uint32_t *items, uint32_t count,
+			struct frag_layouts *layouts, const struct frag_value **out)
+{
+	const uint32_t shape = find_shape(v, items, count);
+	const uint8_t *at = shape < FRAG_SHAPES ? layout_of(v, &v->shapes[shape], layouts) : NULL;
+
+	for (uint32_t i = 0; i < layouts->count && at; i++)
+		out[i] = at[i] != UINT8_MAX ? &v->table[items[2 * at[i] + 1]] : NULL;
+	return at;
+}
+
 void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
 		       struct frag_layouts *layouts, const struct frag_value **out)
 {
 	const struct frag_shape *shape = frag_is(dict, FRAG_DICT) ? shape_of(v, dict) : NULL;
-	struct frag_layout *l;
+	const uint8_t *at;
 
 	FRAG_ASSERT(layouts->count <= FRAG_MEMBERS_MAX);
 	if (!shape) {
@@ -390,12 +513,9 @@ void frag_dict_members(const struct frag_values *v, const struct frag_value *dic
 			out[i] = frag_dict_get(v, dict, layouts->names[i]);
 		return;
 	}
-	l = &layouts->layouts[shape - v->shapes];
-	for (uint32_t i = 0; i < layouts->count && !l->known; i++)
-		l->at[i] = (uint8_t)find_key(v, shape->keys, shape->count, 1, layouts->names[i]);
-	l->known = true;
+	at = layout_of(v, shape, layouts);
 	for (uint32_t i = 0; i < layouts->count; i++)
-		out[i] = l->at[i] != UINT8_MAX ? &v->table[dict->as.items[l->at[i]]] : NULL;
+		out[i] = at[i] != UINT8_MAX ? &v->table[dict->as.items[at[i]]] : NULL;
 }
 
 uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value)

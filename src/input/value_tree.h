@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "fragsim/error.h"
 #include "input/input.h"
 
@@ -26,13 +27,15 @@ enum frag_kind {
 	FRAG_STRING,
 	FRAG_LIST,              /* a tuple too */
 	FRAG_DICT,
+	FRAG_TAKEN,             /* a dict that was handed on as it was read: its number there */
 };
 
 struct frag_value {
 	uint8_t kind;           /* enum frag_kind */
-	bool    minus;          /* INTEGER: as = -magnitude */
+	bool    minus;          /* INTEGER: as = -magnitude; LIST, DICT: several of the file are
+				   this one, so it must not change */
 	uint8_t depth;          /* LIST, DICT: 1 where it holds no other */
-	bool shared;            /* DICT: a shape has its keys */
+	bool shared;            /* DICT: a shape has its keys; others: more than one may refer to it */
 	uint32_t length;        /* STRING: bytes; LIST, DICT: items */
 	union {
 		uint64_t magnitude;     /* INTEGER; TRUTH: 0 or 1 */
@@ -61,6 +64,8 @@ struct frag_values {
 	uint64_t bytes, max;            /* taken so far, and allowed */
 	uint64_t file;                  /* the bytes of the compressed file, if these permit less */
 	uint64_t cells;                 /* items added so far */
+	struct frag_map once;           /* by hash: strings, and boxes that are complete */
+	uint32_t again;                 /* boxes that were one of them */
 };
 
 /* Nothing is taken yet. bytes: of the file; most: of memory that may be taken. */
@@ -91,6 +96,17 @@ static inline enum frag_add frag_values_new(struct frag_values *v, const struct 
 /* Adds items to a box; of a dict, keys and values in turn. */
 enum frag_add frag_values_add(struct frag_values *v, uint32_t box, const uint32_t *items,
 			      uint32_t count);
+/*
+ * Fills a box that is empty and is not expected to change: where another has the same items, *box
+ * becomes that one.
+ */
+enum frag_add frag_values_fill_once(struct frag_values *v, uint32_t *box, const uint32_t *items,
+				    uint32_t count);
+/* Nothing more is stored once. */
+void frag_values_end_once(struct frag_values *v);
+/* The string of this text, copied where it is new. */
+enum frag_add frag_values_text_once(struct frag_values *v, const char *text, uint32_t length,
+				    uint32_t *number);
 /* Space for text that is kept. */
 enum frag_add frag_values_text(struct frag_values *v, uint32_t length, char **out);
 /* Books memory that the reader itself takes. */
@@ -146,6 +162,10 @@ struct frag_layouts {
 void frag_dict_members(const struct frag_values *v, const struct frag_value *dict,
 		       struct frag_layouts *layouts, const struct frag_value **out);
 
+/* The same of keys and values in turn, before they are a dict; false: they have no shape. */
+bool frag_items_members(struct frag_values *v, const uint32_t *items, uint32_t count,
+			struct frag_layouts *layouts, const struct frag_value **out);
+
 /* Its number. */
 uint32_t frag_value_number(const struct frag_values *v, const struct frag_value *value);
 
@@ -162,14 +182,29 @@ int frag_value_json_read(struct frag_values *values, struct frag_value *root, co
  * executed, and the file's length bounds the memory.
  */
 /*
- * The object of the pickle; bytes after its end are ignored. what names the
- * bytes in messages. -FRAG_ETRACE, -FRAG_ENOMEM
+ * Takes a dict once it is complete, so that its members need not stay: any but the first of a list
+ * that is a member of the root, or that is in such a list.
+ */
+struct frag_taker {
+	/* name: of the root's member. items: keys and values in turn. False: it is to stay a dict. */
+	bool (*take)(void *state, const struct frag_value *name, const uint32_t *items,
+		     uint32_t count, uint64_t *number);
+	void *state;
+};
+
+/*
+ * The object of the pickle; bytes after its end are ignored. what names the bytes in messages.
+ * taker may be NULL. Equal strings, and lists and dicts that are complete, are stored once. Where
+ * the pickle changes one of these later, which CPython never writes, it is read again without
+ * that, and nothing is taken. -FRAG_ETRACE, -FRAG_ENOMEM
  */
 int frag_pickle_read(struct frag_values *values, struct frag_value *root, const char *bytes,
-		     size_t length, const char *what, struct frag_error *err);
+		     size_t length, const char *what, const struct frag_taker *taker,
+		     struct frag_error *err);
 /*
- * The same out of an input from its window on, which is read to its end and is not
- * kept. The values begin empty, and may take memory for the bytes that were read.
+ * The same out of an input from its window on, which is read to its end and is not kept; a pipe
+ * cannot be read again. The values begin empty, and may take memory for the bytes that were read.
  */
 int frag_pickle_stream(struct frag_values *values, struct frag_value *root,
-		       struct frag_input *in, struct frag_error *err);
+		       struct frag_input *in, const struct frag_taker *taker,
+		       struct frag_error *err);

@@ -13,12 +13,16 @@
 #include "events/tape.h"
 
 #define WINDOW 16               /* allocations */
+#define TAIL 64                 /* events */
 
 /* One mark, or one window of allocations. */
 struct sign {
-	uint64_t key;
-	uint64_t event;
-	const char *kind;       /* of a mark; the marks own them */
+	union {
+		uint64_t key;           /* of a window */
+		const char *kind;       /* of a mark; the marks own them */
+	} of;
+	uint32_t event;
+	bool mark;
 };
 
 struct signs {
@@ -37,16 +41,17 @@ static bool iterations_add(struct signs *s, struct sign sign)
 static void iterations_release(struct signs *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)
-		free((char *)(uintptr_t)s->of[i].kind);
+		if (s->of[i].mark)
+			free((char *)(uintptr_t)s->of[i].of.kind);
 	free(s->of);
 	*s = (struct signs){ .count = 0 };
 }
 
-static bool iterations_add_mark(struct signs *marks, struct frag_text name, uint64_t event)
+static bool iterations_add_mark(struct signs *marks, struct frag_text name, uint32_t event)
 {
 	char *kind = frag_mark_kind(name.text, name.length);
 
-	if (kind && iterations_add(marks, (struct sign){ .kind = kind, .event = event }))
+	if (kind && iterations_add(marks, (struct sign){ .of.kind = kind, .event = event, .mark = true }))
 		return true;
 	free(kind);
 	return false;
@@ -84,7 +89,20 @@ static bool iterations_read_marks(const struct frag_tape *tape, uint64_t until, 
 	return good;
 }
 
-static bool read_windows(const struct frag_tape *tape, uint32_t end, struct signs *windows)
+/* How often a window comes, about: others may be counted with it. */
+struct counts {
+	uint8_t *of;            /* FRAG_ITERATIONS_MIN: as often or more */
+	uint32_t mask;
+};
+
+static uint8_t *count_of(const struct counts *c, uint64_t key)
+{
+	return &c->of[(uint32_t)(frag_hash_mix(key) & c->mask)];
+}
+
+/* Counts the windows; or else adds those that come often enough. False: out of memory. */
+static bool roll_windows(const struct frag_tape *tape, uint32_t end, const struct counts *counts,
+			 struct signs *windows)
 {
 	struct rolling rolling = { .top = 1 };
 	bool good = true;
@@ -92,20 +110,41 @@ static bool read_windows(const struct frag_tape *tape, uint32_t end, struct sign
 	for (uint32_t i = 0; i < WINDOW; i++)
 		rolling.top *= FACTOR;
 	for (uint32_t i = 0; i < end && good; i++) {
+		uint8_t *count;
+
 		if (!frag_tape_is_alloc(&tape->events[i]))
 			continue;
 		roll(&rolling, tape->events[i].word >> FRAG_TAPE_VALUE_SHIFT);
-		if (rolling.count >= WINDOW)
-			good = iterations_add(windows,
-					      (struct sign){ .key = rolling.sum, .event = i });
+		if (rolling.count < WINDOW)
+			continue;
+		count = count_of(counts, rolling.sum);
+		if (!windows)
+			*count = *count < FRAG_ITERATIONS_MIN ? *count + 1 : *count;
+		else if (*count == FRAG_ITERATIONS_MIN)
+			good = iterations_add(windows, (struct sign){ .of.key = rolling.sum, .event = i });
 	}
+	return good;
+}
+
+/* Of a recording that never repeats, no window is stored. */
+static bool read_windows(const struct frag_tape *tape, uint32_t end, struct signs *windows)
+{
+	struct counts counts = { .mask = WINDOW - 1 };
+	bool good;
+
+	while (counts.mask < tape->alloc_count)
+		counts.mask = 2 * counts.mask + 1;
+	counts.of = calloc((size_t)counts.mask + 1, sizeof(*counts.of));
+	good = counts.of && roll_windows(tape, end, &counts, NULL)
+	       && roll_windows(tape, end, &counts, windows);
+	free(counts.of);
 	return good;
 }
 
 static int by_kind(const void *one, const void *other)
 {
 	const struct sign *a = one, *b = other;
-	const int order = strcmp(a->kind, b->kind);
+	const int order = strcmp(a->of.kind, b->of.kind);
 
 	return order ? order : a->event < b->event ? -1 : a->event > b->event;
 }
@@ -114,7 +153,7 @@ static int by_key(const void *one, const void *other)
 {
 	const struct sign *a = one, *b = other;
 
-	return frag_order_two(a->key, b->key, a->event, b->event);
+	return frag_order_two(a->of.key, b->of.key, a->event, b->event);
 }
 
 /* Those from `first` on are equal: the first that is not. */
@@ -123,8 +162,8 @@ static uint32_t iterations_end_of(const struct signs *s, uint32_t first)
 	uint32_t end = first + 1;
 
 	while (end < s->count
-	       && (s->of[first].kind ? strcmp(s->of[end].kind, s->of[first].kind) == 0
-				     : s->of[end].key == s->of[first].key))
+	       && (s->of[first].mark ? strcmp(s->of[end].of.kind, s->of[first].of.kind) == 0
+				     : s->of[end].of.key == s->of[first].of.key))
 		end++;
 	return end;
 }
@@ -133,8 +172,8 @@ static int iterations_take(struct frag_iterations *it, const struct sign *first,
 			   struct frag_error *err)
 {
 	it->start = malloc(count * sizeof(*it->start));
-	it->mark = first->kind ? frag_mark_kind(first->kind, strlen(first->kind)) : NULL;
-	if (!it->start || (first->kind && !it->mark))
+	it->mark = first->mark ? frag_mark_kind(first->of.kind, strlen(first->of.kind)) : NULL;
+	if (!it->start || (first->mark && !it->mark))
 		return frag_fail_nomem(err);
 	for (; it->count < count; it->count++)
 		it->start[it->count] = first[it->count].event;
@@ -152,10 +191,10 @@ static enum mark_rank rank_of(const struct sign *sign)
 	static const char *const compiler[] = { "(dynamo_timed)", "Compiled", "AOTDispatcher", NULL };
 
 	for (uint32_t i = 0; compiler[i]; i++)
-		if (strstr(sign->kind, compiler[i]))
+		if (strstr(sign->of.kind, compiler[i]))
 			return RANK_COMPILER;
-	return strncmp(sign->kind, "Optimizer.step", strlen("Optimizer.step")) == 0 ? RANK_STEP
-	       : strncmp(sign->kind, "ProfilerStep", strlen("ProfilerStep")) == 0 ? RANK_PROFILER
+	return strncmp(sign->of.kind, "Optimizer.step", strlen("Optimizer.step")) == 0 ? RANK_STEP
+	       : strncmp(sign->of.kind, "ProfilerStep", strlen("ProfilerStep")) == 0 ? RANK_PROFILER
 										  : RANK_OTHER;
 }
 
@@ -168,7 +207,7 @@ static uint32_t merge_steps(struct sign *steps, uint32_t count, const struct fra
 	uint32_t kept = 1, next = 1;
 	bool pass = false;
 
-	for (uint64_t e = steps->event; next < count; e++) {
+	for (uint32_t e = steps->event; next < count; e++) {
 		const struct frag_tape_event *ev = &tape->events[e];
 
 		if (frag_tape_is_alloc(ev))
@@ -203,14 +242,14 @@ static int take_marks(struct frag_iterations *it, struct signs *marks, const cha
 		const bool steps = few && rank_of(first) >= RANK_STEP;
 
 		end = iterations_end_of(marks, i);
-		if (wanted ? strcmp(first->kind, wanted) != 0
-			   : strcmp(first->kind, "snapshot") == 0 || rank_of(first) < rank
+		if (wanted ? strcmp(first->of.kind, wanted) != 0
+			   : strcmp(first->of.kind, "snapshot") == 0 || rank_of(first) < rank
 				     || (!steps && end - i < FRAG_ITERATIONS_MIN))
 			continue;
 		if (!wanted && best && rank_of(first) == rank
 		    && (end - i < count || (end - i == count && first->event > best->event)))
 			continue;
-		if (!wanted && !steps && 2 * (marks->of[end - 1].event - first->event) < events)
+		if (!wanted && !steps && 2 * (uint64_t)(marks->of[end - 1].event - first->event) < events)
 			continue;
 		best = first;
 		count = end - i;
@@ -368,6 +407,29 @@ static bool has_one_tag(const struct frag_tape *tape, uint32_t end)
 }
 
 /*
+ * Do the last events come before, too, at a distance that a period may have? Requests alone are
+ * compared; where they do not come, the tables of take_period() need not be made.
+ */
+static bool may_repeat(const struct frag_tape *tape, uint32_t n)
+{
+	const uint32_t tail = n / 2 < TAIL ? n / 2 : TAIL;
+	const struct frag_tape_event *last = tape->events + n - 1;
+
+	for (uint32_t distance = 1; distance <= n / FRAG_ITERATIONS_MIN; distance++) {
+		uint32_t same = 0;
+
+		while (same < tail && frag_tape_op(last - same) == frag_tape_op(last - same - distance)
+		       && (!frag_tape_is_alloc(last - same)
+			   || (last - same)->word >> FRAG_TAPE_VALUE_SHIFT
+				      == (last - same - distance)->word >> FRAG_TAPE_VALUE_SHIFT))
+			same++;
+		if (same == tail)
+			return true;
+	}
+	return false;
+}
+
+/*
  * A period of the whole recording except its beginning: the longest end of the events that
  * repeats five times and more, by the prefix function of Knuth, Morris and Pratt over the events
  * from the last to the first. It starts where a block is requested.
@@ -437,7 +499,7 @@ int frag_iterations_by_sizes(struct frag_iterations *it, const struct frag_tape 
 	rc = read_windows(tape, it->end, &windows)
 		     ? iterations_take_windows(it, &windows, it->end, err) : frag_fail_nomem(err);
 	iterations_release(&windows);
-	if (!rc && !it->count)
+	if (!rc && !it->count && may_repeat(tape, it->end))
 		rc = take_period(it, tape, err);
 	if (!rc && !has_passes(tape, it->end, it->count))
 		it->count = 0;

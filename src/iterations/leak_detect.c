@@ -17,6 +17,7 @@
 #include "snapshot/snapshot.h"
 
 #define NOT_LIVE UINT32_MAX
+#define BLOCK_MIN 512           /* bytes that a block takes */
 #define KEPT_MIN 3              /* a leak keeps blocks of as many rounds */
 
 const char *const frag_leak_verdicts[] = { "none", "unknown", "grows", "leak", NULL };
@@ -133,7 +134,10 @@ static uint32_t owner_of(struct walk *w, uint32_t device, enum owner_kind kind, 
 									      : FRAG_MAP_NONE;
 }
 
-/* The tag depends on the mark at which it first occurs. */
+/*
+ * The tag depends on the mark at which it first occurs. Of so few rounds that no owner is judged, the
+ * blocks of a device have one, as there may be as many sizes as blocks.
+ */
 static uint32_t owner_of_alloc(struct walk *w, const struct frag_tape_event *e)
 {
 	const struct frag_tape_site *site = &w->tape->sites[e->site];
@@ -141,6 +145,8 @@ static uint32_t owner_of_alloc(struct walk *w, const struct frag_tape_event *e)
 
 	if (owner)
 		return owner;
+	if (w->out->rounds < FRAG_ROUNDS_MIN)
+		return owner_of(w, site->device, BY_SIZE, 0);
 	if (!site->tag)
 		return site->whole ? owner_of(w, site->device, BY_STACK, site->whole)
 				   : owner_of(w, site->device, BY_SIZE,
@@ -325,13 +331,20 @@ static uint64_t last_level(const struct walk *w, uint32_t owner)
 	return w->out->rounds ? level_at(w, owner, w->out->rounds - 1) : 0;
 }
 
-/* From the middle to the last round: a rise that counts is larger than the contract's minimum. */
+/*
+ * From the middle to the last round: a rise that counts is larger than the contract's minimum. A block
+ * takes 512 bytes at least.
+ */
 static uint64_t gain_of(const struct walk *w, uint32_t owner)
 {
-	const uint64_t middle = level_at(w, owner, w->out->rounds / 2);
-	const uint64_t last = last_level(w, owner);
+	const struct frag_level_change *blocks = w->blocks + w->first[owner];
+	const uint32_t levels = w->owners[owner].levels, rounds = w->out->rounds;
+	const uint64_t middle = level_at(w, owner, rounds / 2), last = last_level(w, owner);
+	const uint64_t more = rounds ? frag_levels_at(blocks, levels, rounds - 1) : 0;
+	const uint64_t before = frag_levels_at(blocks, levels, rounds / 2);
 
-	return last > middle ? last - middle : 0;
+	return frag_max(last > middle ? last - middle : 0,
+			more > before ? (more - before) * BLOCK_MIN : 0);
 }
 
 static uint64_t least_gain(const struct walk *w, uint32_t device)
@@ -393,6 +406,16 @@ static bool own_frames_json(const struct frag_tape *tape, uint32_t event, char *
 	return frag_frames_json(&symbols, stack, text);
 }
 
+/* Blocks between two rounds, by their number. */
+static double blocks_pace_of(const struct walk *w, uint32_t owner, uint32_t first, uint32_t last)
+{
+	const struct frag_level_change *blocks = w->blocks + w->first[owner];
+	const uint64_t from = frag_levels_at(blocks, w->owners[owner].levels, first);
+	const uint64_t to = frag_levels_at(blocks, w->owners[owner].levels, last);
+
+	return to > from && last > first ? (double)(to - from) / (last - first) : 0;
+}
+
 /* A tag that rises joins the list, which has space for it. False: out of memory. */
 static bool add_leak(struct walk *w, uint32_t owner, const struct frag_rising *rising, bool larger)
 {
@@ -403,6 +426,8 @@ static bool add_leak(struct walk *w, uint32_t owner, const struct frag_rising *r
 		.proven = !larger && o->kept_rounds == KEPT_MIN,
 		.rise = last_level(w, owner) - level_at(w, owner, 1), .period = rising->period,
 		.an_iteration = pace < 1 ? 1 : (uint64_t)(pace + 0.5),
+		.rounded = (uint64_t)(blocks_pace_of(w, owner, rising->first, rising->last) * BLOCK_MIN
+				      + 0.5),
 		.blocks = o->kept_blocks, .bytes = o->kept_bytes,
 	};
 
@@ -617,8 +642,8 @@ static int judge_after(struct frag_leaks *leaks, const struct frag_tape *tape, u
 		*leaks = after;
 		after = before;
 	} else if (!rc && leaves_after(leaks, tape, until)) {
+		/* memory from after the last mark stays */
 		leaks->verdict = FRAG_LEAK_UNKNOWN;
-		leaks->after_marks = true;
 	}
 	frag_leaks_fini(&after);
 	return rc;

@@ -32,6 +32,7 @@ struct frag_leak {
 	uint64_t size;          /* of each block without tag and stack; else 0 */
 	uint64_t rise;          /* bytes, from the level of the second round to the last */
 	uint64_t an_iteration;  /* bytes between the first and the last cut, by rounds; not 0 */
+	uint64_t rounded;       /* the same of blocks of 512 bytes each, which no block is below */
 	uint32_t period;        /* it keeps blocks every `period` rounds; 0: no period */
 	bool larger;            /* blocks became larger, not more */
 	bool proven;            /* it is a leak */
@@ -51,15 +52,17 @@ struct frag_leaking {
 	uint64_t peak;          /* of live bytes in the last whole round */
 	uint32_t stopped;       /* unknown: the last round of a rise, which did not repeat; ... */
 	uint64_t stopped_bytes; /* and how much */
-	/* iterations until that peak is all that the device has, at this growth; UINT64_MAX:
-	 * never, or the size of the device is unknown */
+	/* iterations after the recording until a request fails; UINT64_MAX: never, or the size of
+	 * the device is unknown. Found by division of what the device has above that peak; */
 	uint64_t full_in;
+	bool simulated;         /* or the caller simulated them, and no request failed before, */
+	bool at_least;          /* nor does one when the simulation ends */
+	uint64_t fails_in;      /* the iteration of the request, from 1, the recording's first; ... */
 };
 
 struct frag_leaks {
 	struct frag_iterations iterations;
 	uint32_t rounds;        /* whole ones */
-	bool after_marks;       /* unknown: memory from after the last mark stays */
 	uint64_t steps;         /* of an iteration, in the mean */
 	enum frag_leak_verdict verdict; /* of the worst device */
 	struct frag_leak *leaks;        /* proven ones first; by bytes an iteration */

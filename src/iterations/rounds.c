@@ -2,6 +2,7 @@
 #include "iterations/rounds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array_grow.h"
 #include "base/hash.h"
@@ -166,4 +167,50 @@ int frag_rounds_after(struct frag_iterations *it, const struct frag_tape *tape, 
 	return frag_loops_find(it, tape, &(struct frag_loop_search){
 		.from = last_mark, .until = until, .least = LOOP_AFTER_MIN,
 	}, &any, err);
+}
+
+/* Does the mark say that a step of an optimizer is over? */
+static bool ends_step(const struct frag_text *text)
+{
+	static const char step[] = "Optimizer.step", end[] = "(end)";
+	const size_t n = sizeof(step) - 1, m = sizeof(end) - 1;
+
+	return text->length >= n + m && memcmp(text->text, step, n) == 0
+	       && memcmp(text->text + text->length - m, end, m) == 0;
+}
+
+/* Where the last step of the optimizer ends that begins at `from`; `to`: nowhere before a forward pass. */
+static uint64_t turn_between(const struct frag_tape *tape, uint64_t from, uint64_t to, uint32_t *rare)
+{
+	uint64_t turn = to;
+
+	for (uint64_t i = from; i < to; i++) {
+		const struct frag_tape_event *e = &tape->events[i];
+		struct frag_text text;
+
+		if (frag_tape_is_alloc(e)
+		    && frag_maker_of(tape->sites[e->site].members) == FRAG_MAKER_FORWARD)
+			break;
+		if (frag_tape_op(e) != FRAG_OP_MARK)
+			continue;
+		while (tape->rare[*rare].event < i)
+			++*rare;
+		text = frag_tape_text(tape->texts, &tape->rare[*rare]);
+		if (ends_step(&text))
+			turn = i;
+	}
+	return turn;
+}
+
+uint64_t *frag_rounds_turns(const struct frag_iterations *it, const struct frag_tape *tape)
+{
+	uint64_t *turns = malloc(((size_t)it->count + 1) * sizeof(*turns));
+	uint32_t rare = 0;
+
+	for (uint32_t i = 0; i < it->count && turns; i++) {
+		const uint64_t to = i + 1 < it->count ? it->start[i + 1] : tape->count;
+
+		turns[i] = it->by == FRAG_BY_OPTIMIZER ? turn_between(tape, it->start[i], to, &rare) : to;
+	}
+	return turns;
 }

@@ -25,6 +25,13 @@ int frag_rounds_find(struct frag_iterations *it, const struct frag_tape *tape, c
 int frag_rounds_after(struct frag_iterations *it, const struct frag_tape *tape, uint64_t last_mark,
 		      uint64_t until, struct frag_error *err);
 
+/*
+ * The event of each round from which on the program is in its next iteration: its own end, except in
+ * rounds that begin with an optimizer's step. There it is the end of the last step before a forward
+ * pass. One a round, the last one's is of no use; the caller's, by free(). NULL: out of memory.
+ */
+uint64_t *frag_rounds_turns(const struct frag_iterations *it, const struct frag_tape *tape);
+
 /* The base of two rounds or more. */
 struct frag_rounds_base {
 	uint64_t bytes;

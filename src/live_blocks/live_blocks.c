@@ -20,6 +20,18 @@ void frag_block_groups_fini(struct frag_block_groups *g)
 	free(g->of);
 }
 
+static int by_tag(const void *a, const void *b)
+{
+	const struct frag_block_group *x = a, *y = b;
+
+	return frag_order_two(x->tag, y->tag, x->stack, y->stack);
+}
+
+void frag_block_groups_sort(struct frag_block_groups *g)
+{
+	FRAG_SORT(g->of, g->count, by_tag);
+}
+
 static bool is_group(const struct frag_block_group *group, uint32_t tag, uint32_t stack,
 		     uint64_t size)
 {

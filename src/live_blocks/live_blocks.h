@@ -38,6 +38,8 @@ uint32_t frag_block_groups_find(struct frag_block_groups *groups, uint32_t tag, 
 /* Adds one block to its group, which is found likewise. */
 void frag_block_groups_add(struct frag_block_groups *groups, uint32_t tag, uint32_t stack,
 			   uint64_t size, uint64_t bytes, uint64_t birth);
+/* By tag, then by stack; after that none can be found or added. */
+void frag_block_groups_sort(struct frag_block_groups *groups);
 
 /* A tag as JSON text with its quotes. */
 FRAG_OR_NOMEM frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out);

@@ -62,6 +62,8 @@ static const struct row {
 	  " bytes: --max-model-len, --max-num-seqs, --enforce-eager, quantization, --tensor-parallel-size",
 	  .when = NO_KV_BYTES },
 	{ V(LIMIT), W(SGLANG), .text = "raise --mem-fraction-static, or need less: quantization, more GPUs (--tp-size)" },
+	{ V(LIMIT), W(CUPY), .text = "raise or remove the limit of its pool: CUPY_GPU_MEMORY_LIMIT, or set_limit() of"
+	  " cupy.get_default_memory_pool(); or free_all_blocks() of it, where what is cached is not used" },
 	{ V(LIMIT), W(MLX), .text = "split the array: Metal limits a single buffer" },
 
 	/* the device refused more than was free */
@@ -78,7 +80,7 @@ static const struct row {
 
 	/* fragmentation */
 	{ FRAGMENTED, TORCH, .text = "sleep mode: its pools do not use that setting of the allocator: call"
-	  " torch.cuda.empty_cache() before the request", .when = SLEEP },
+	  " %m.empty_cache() before the request", .when = SLEEP },
 	{ FRAGMENTED, W(SENTENCES) | W(SUMMARY) | W(STATS), .text = "let segments grow in place; set this before the program"
 	  " starts", .set = "%v=expandable_segments:True", .on = ON(CUDA) | ON(HIP),
 	  .not_systems = S(WINDOWS) | S(WSL) | S(JETSON), .when = EXPANDABLE_OFF },
@@ -90,17 +92,19 @@ static const struct row {
 	  .when = EXPANDABLE_OFF },
 	{ FRAGMENTED, TORCH, .text = "release the cache right before the large request: %m.empty_cache()", .on = GPUS },
 	{ FRAGMENTED, W(SENTENCES), .text = "with PyTorch 2.9 or later: PYTORCH_ALLOC_CONF=expandable_segments:True",
-	  .on = ON(XPU), .when = EXPANDABLE_OFF },
+	  .on = ON(XPU), .not_systems = S(WINDOWS) | S(WSL) | S(JETSON), .when = EXPANDABLE_OFF },
 	{ FRAGMENTED, W(BFC) | W(TENSOR), .text = "TensorFlow: let the driver place blocks; set this before it starts",
 	  .set = "TF_GPU_ALLOCATOR=cuda_malloc_async", .not_frameworks = F(JAX) },
 	{ FRAGMENTED | V(CAPACITY), W(BFC) | W(XLA), .text = "JAX: let it have more of the device than the usual three"
-	  " quarters: XLA_PYTHON_CLIENT_MEM_FRACTION=.95", .on = ON(CUDA) | ON(HIP) | ON(UNKNOWN),
+	  " quarters: XLA_CLIENT_MEM_FRACTION=.95 (of older releases XLA_PYTHON_CLIENT_MEM_FRACTION)", .on = ON(CUDA) | ON(HIP) | ON(UNKNOWN),
 	  .not_frameworks = F(TENSORFLOW) },
 	{ FRAGMENTED, W(RMM) | W(RMM_POOL), .text = "give the pool its largest size from the start: segments that were"
 	  " reserved separately never merge" },
 	{ FRAGMENTED, W(TPU), .text = "the free memory is in pieces: smaller arrays, or delete some before the request" },
 
 	/* too much at once */
+	{ V(OVER_DEVICE), 0, .text = "an APU's driver reports its carve-out as the total, and not the memory that it shares"
+	  " with the system (BIOS setting, ttm.pages_limit)", .on = ON(HIP), .when = UNIFIED },
 	{ V(OVER_DEVICE), 0, .text = "split the operation that failed (attention in pieces, a chunked loss): one request"
 	  " exceeds the device, and no setting helps" },
 	{ V(CAPACITY), TORCH, .text = "while loading, the weights alone exceed the device: offload"
@@ -116,13 +120,21 @@ static const struct row {
 	  .frameworks = F(SGLANG) },
 	{ FULL | V(UNKNOWN), W(DRIVER) | W(LEVEL_ZERO) | W(HIP), .text = "lower --gpu-memory-utilization, so that graphs and the"
 	  " driver have memory, or take a smaller model", .frameworks = F(VLLM) },
+	{ V(UNKNOWN), W(OTHER) | W(DRIVER) | W(HIP), .text = "fewer layers on that GPU (-ngl, num_gpu), a smaller context (-c, num_ctx),"
+	  " or smaller batches (-ub)", .frameworks = F(LLAMA) },
+	{ V(UNKNOWN), W(DRIVER) | W(HIP), .text = "see what holds the device, this process or others: %p; leave memory outside"
+	  " PyTorch's allocator: a smaller batch, or %m.set_per_process_memory_fraction() below 1", .not_systems = S(MAC) | S(JETSON),
+	  .on = GPUS, .not_frameworks = SERVERS, .when = NOT_UNIFIED },
+	{ V(UNKNOWN), W(DRIVER) | W(HIP), .text = "of a server lower its part of the device (--mem-fraction-static,"
+	  " --gpu-memory-utilization)", .on = GPUS, .frameworks = F(UNKNOWN), .phases = P(UNKNOWN) },
+	{ V(UNKNOWN), W(OTHER), .text = "less at once: a smaller model, batch or context", .not_frameworks = SERVERS },
 	{ V(CAPACITY), W(SGLANG), .text = "quantization, smaller batches (--max-running-requests, --chunked-prefill-size), or more"
 	  " GPUs (--tp-size)" },
 	{ V(CAPACITY) | V(UNKNOWN), W(LLAMA), .text = "fewer layers on that GPU (-ngl, num_gpu, the split), a smaller context (-c,"
 	  " num_ctx), smaller batches (-ub), a quantized KV cache (--cache-type-k q8_0); of Ollama"
 	  " OLLAMA_GPU_OVERHEAD keeps memory free" },
 	{ V(CAPACITY) | V(UNKNOWN) | V(OVER_DEVICE), W(OLLAMA), .text = "a smaller model, or a smaller context (num_ctx)" },
-	{ V(CAPACITY), W(ASYNC), .text = "--lowvram or --novram of ComfyUI moves weights to the host", .on = ON(CUDA) },
+	{ V(CAPACITY), W(ASYNC), .text = "--novram of ComfyUI moves weights to the host (--lowvram only without dynamic VRAM)", .on = ON(CUDA) },
 	{ V(CAPACITY) | V(OUTSIDE), W(MPS), .text = "a smaller model or batch, or close other applications: a Mac shares its memory" },
 	{ V(CAPACITY) | V(OUTSIDE), W(MPS), .text = "without its limit PyTorch takes more, at the system's risk",
 	  .set = "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0" },
@@ -135,8 +147,13 @@ static const struct row {
 	  " or more devices" },
 	{ V(CAPACITY), W(RMM) | W(RMM_POOL), .text = "partition the data into smaller pieces, spill to the host, or take a larger"
 	  " device" },
-	{ V(CAPACITY) | V(UNKNOWN), W(TENSORRT), .text = "the engine fills the device before the KV cache: a smaller max_batch_size or"
+	{ V(UNKNOWN), W(TENSORRT), .text = "a smaller max_batch_size, max_num_tokens or max_seq_len, a lower"
+	  " free_gpu_memory_fraction of the KV cache, quantization, or more GPUs" },
+	{ V(CAPACITY), W(TENSORRT), .text = "the engine fills the device before the KV cache: a smaller max_batch_size or"
 	  " max_seq_len when it is built, quantization, or more GPUs" },
+
+	{ V(CAPACITY) | V(UNKNOWN), W(PADDLE), .text = "other processes of the device count as allocated, too: list them, and end"
+	  " those that are not required: %p", .not_systems = S(MAC) | S(JETSON), .on = GPUS, .when = NOT_UNIFIED },
 
 	/* memory outside the allocator */
 	{ V(OUTSIDE), TORCH | W(ASYNC) | W(TF_POOL) | W(PADDLE) | W(CUPY) | W(RMM) | W(CUDA_JL) | W(LLAMA), .text = "list the other"
@@ -149,8 +166,8 @@ static const struct row {
 	  " server's --gpu-memory-utilization (vLLM) or --mem-fraction-static (SGLang)" },
 
 	/* what each program without numbers has as its first step */
-	{ V(UNKNOWN), W(COMFYUI), .text = "start with --disable-cuda-malloc for a message with numbers; --lowvram or --novram moves"
-	  " weights to the host" },
+	{ V(UNKNOWN), W(COMFYUI), .text = "start with --disable-cuda-malloc for a message with numbers; --novram moves weights to"
+	  " the host (--lowvram only without dynamic VRAM)" },
 	{ V(UNKNOWN), W(NVML), .text = "Jetson: device and host share their memory, and the system's is full: free -h, tegrastats",
 	  .systems = S(JETSON) },
 	{ V(UNKNOWN), W(NVML), .text = "see that the device number exists, and that the container has NVML",
@@ -166,6 +183,27 @@ static const struct row {
 	  " llama.cpp goes on with memory that is not pinned" },
 	{ V(NOT_DEVICE_MEMORY), W(CPU), .text = "more RAM or swap, or fewer loader workers and smaller arrays on the host" },
 	{ V(NOT_DEVICE_MEMORY), W(KILLED), .text = "fewer loader workers, less pinned memory, or a higher limit of the container" },
+	{ V(NOT_DEVICE_MEMORY), W(SHM), .text = "enlarge /dev/shm (docker: --shm-size=8g, or --ipc=host; Kubernetes: an"
+	  " emptyDir of medium Memory), or fewer loader workers" },
+	{ V(NOT_DEVICE_MEMORY), W(HOST) | W(SIGKILL) | W(OLLAMA), .text = "more RAM or swap, a higher limit of the container or job, or"
+	  " less on the host: fewer loader workers, smaller arrays, less offload" },
+	{ V(NOT_DEVICE_MEMORY), W(SIGKILL), .text = "see whether it was so: dmesg | grep -i -E 'oom|killed'; of a container"
+	  " its state (OOMKilled)" },
+	{ V(NOT_DEVICE_MEMORY), W(PAGING), .text = "enlarge the page file, or fewer processes (num_workers=0), as each"
+	  " loads its libraries" },
+	{ V(LIMIT), W(BUFFER), .text = "split the array or the batch, so that no single buffer is so large" },
+	{ V(CAPACITY), W(HBM), .text = "smaller batch, shorter sequences, rematerialization (jax.checkpoint), lower precision, or"
+	  " sharding over more chips" },
+	{ V(CAPACITY), W(EXLLAMA), .text = "a shorter context (max_seq_len, cache_size), a quantized cache (cache_mode), a smaller"
+	  " quantization of the weights, or another gpu_split" },
+	{ V(CAPACITY), W(DISPATCH), .text = "a smaller or quantized model, max_memory in from_pretrained, or, for int8,"
+	  " llm_int8_enable_fp32_cpu_offload=True" },
+	{ V(UNKNOWN), W(WARMUP), .text = "lower --max-num-seqs or --gpu-memory-utilization" },
+	{ V(UNKNOWN), W(VLLM_CACHE), .text = "raise --gpu-memory-utilization, or fewer bytes: --max-model-len, --max-num-seqs,"
+	  " --enforce-eager, quantization, --tensor-parallel-size", .when = NO_KV_BYTES },
+	{ V(UNKNOWN), W(METAL), .text = "a smaller model, context or batch, or close other applications" },
+	{ V(UNKNOWN), W(GRAPHICS) | W(DEVICE) | W(NEURON), .text = "less at once on that device: a smaller model, batch or"
+	  " context, or fewer layers" },
 	{ V(NOT_DEVICE_MEMORY), W(SLOTS), .text = "fewer requests at once, or a higher --max-running-requests or --max-total-tokens" },
 	{ V(NOT_DEVICE_MEMORY), W(OVERFLOW), .text = "look for a negative size, or an earlier error of another rank: advice on memory"
 	  " does not apply" },
@@ -246,8 +284,8 @@ static bool is_valid(const struct row *r, const struct frag_message_group *g)
 	const struct frag_surroundings *s = g->around;
 	const uint32_t framework = 1U << s->framework, system = 1U << s->system;
 
-	return r->verdicts >> m->verdict & 1
-	       && (!r->wordings || r->wordings >> m->wording & 1)
+	return r->verdicts >> m->shortage & 1
+	       && (!r->wordings || r->wordings >> (m->huge ? FRAG_WORDING_OVERFLOW : m->wording) & 1)
 	       && (!r->on || r->on >> frag_message_on(m) & 1)
 	       && !(r->not_systems & system) && (!r->systems || r->systems & system)
 	       && (!r->frameworks || r->frameworks & framework) && !(r->not_frameworks & framework)

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "messages/finder.h"
+#include "messages/message_log.h"
 
 #define FRAG_ADVICE_ROOM 400
 

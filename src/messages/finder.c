@@ -1,131 +1,16 @@
-/* finder.c - finds out-of-memory messages among any bytes, and counts equal ones. */
+/* finder.c - finds out-of-memory messages among any bytes. */
 #include "messages/finder.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array_grow.h"
 #include "base/bug.h"
-#include "input/input.h"
+#include "base/parse.h"
+#include "messages/bfc_dump.h"
+#include "messages/forms.h"
+#include "messages/line_values.h"
 #include "messages/match.h"
-
-#define CHUNK_MOST 80           /* bytes from "Free at" to "of size" */
-#define BYTES_MAX ((UINT64_C(1) << 53) - 1)
-
-/*
- * The memory dump of a BFC allocator after an OOM: its chunks are a heap. Sums of the lines so
- * far.
- */
-struct dump {
-	struct frag_message_value said[FRAG_SAID_ALL];
-	bool rounded;           /* sizes of chunks have units: they have no exact sum */
-	uint64_t used_bytes, used_chunks;
-	struct frag_free_chunks free;
-};
-
-/* Phrases in its lines, and the value behind them; FRAG_SAID_ALL: the size of a chunk. */
-static const struct {
-	const char *words;
-	enum frag_said said;
-} dump_words[] = {
-	{ "ofsize", FRAG_SAID_ALL }, { "InUse:", FRAG_SAID_ALLOCATED },
-	{ "Limit:", FRAG_SAID_TOTAL }, { "memory_limit_:", FRAG_SAID_TOTAL },
-	{ "total_region_allocated_bytes_:", FRAG_SAID_RESERVED },
-	{ "Totalbytesinpool:", FRAG_SAID_RESERVED }, { "availablebytes:", FRAG_SAID_FREE },
-	{ "Totalsizeinpool:", FRAG_SAID_RESERVED }, { "availablesize:", FRAG_SAID_FREE },
-};
-#define DUMP_WORDS (sizeof(dump_words) / sizeof(*dump_words))
-
-static void dump_begin(struct dump *dump)
-{
-	*dump = (struct dump){ .rounded = false };
-}
-
-/* Does the line of a chunk begin so, before `at`? */
-static bool line_has(const struct frag_stripped_text *in, size_t at, const char *words)
-{
-	const size_t length = strlen(words);
-
-	for (size_t i = at; i > 0 && at - i < CHUNK_MOST && !in->begins[i]; i--)
-		if (i >= length && memcmp(in->text + i - length, words, length) == 0)
-			return true;
-	return false;
-}
-
-/* "1 Chunks of size 256 totalling 256B" sums up what was listed: it is none. */
-static void add_chunk(struct dump *dump, const struct frag_stripped_text *in, size_t at,
-		      uint64_t bytes)
-{
-	if (line_has(in, at, "Freeat")) {
-		dump->free.count++;
-		dump->free.bytes += bytes;
-		if (bytes > dump->free.largest)
-			dump->free.largest = bytes;
-	} else if (line_has(in, at, "InUseat") || line_has(in, at, "Chunkat")) {
-		dump->used_chunks++;
-		dump->used_bytes += bytes;
-	}
-	/* values that no device can have are no dump */
-	if (dump->free.bytes > BYTES_MAX || dump->used_bytes > BYTES_MAX)
-		dump_begin(dump);
-}
-
-/* A number of bytes, or a size with its unit, as newer versions print it. */
-static struct frag_message_value dump_size(const struct frag_stripped_text *in, size_t at)
-{
-	struct frag_cursor c = frag_cursor_at(in, at), number = c;
-	struct frag_message_value size = { .there = false };
-	uint64_t bytes;
-
-	if (!frag_match(&number, "%n", NULL, &bytes))
-		return size;
-	if (number.at < in->used && !in->begins[number.at] && strchr(".BKMGT", in->text[number.at])
-	    && frag_match(&c, "%s", &size, NULL))
-		return size;
-	size.bytes = bytes;
-	size.there = bytes <= BYTES_MAX;
-	return size;
-}
-
-/* Reads the line that has the word `which` at `at`. */
-static void dump_line(struct dump *dump, const struct frag_stripped_text *in, size_t at,
-		      size_t which)
-{
-	const struct frag_message_value size = dump_size(in, at + strlen(dump_words[which].words));
-	const enum frag_said said = dump_words[which].said;
-
-	if (!size.there)
-		return;
-	if (said == FRAG_SAID_ALL) {
-		dump->rounded |= size.error > 0;
-		add_chunk(dump, in, at, size.bytes);
-	} else if (said != FRAG_SAID_ALLOCATED || !line_has(in, at + 1, "Max")) {
-		dump->said[said] = size;
-	}
-}
-
-static struct frag_message_value exact(uint64_t bytes, bool there)
-{
-	return (struct frag_message_value){ .bytes = there ? bytes : 0, .there = there };
-}
-
-/* Adds the dump's values to a message. */
-static void dump_values(const struct dump *dump, struct frag_message *m)
-{
-	const uint64_t all = dump->free.bytes + dump->used_bytes;
-	const bool listed = dump->used_chunks && !dump->rounded && all <= BYTES_MAX;
-	struct frag_message_value used = dump->said[FRAG_SAID_ALLOCATED];
-	struct frag_message_value reserved = dump->said[FRAG_SAID_RESERVED];
-
-	used = used.there ? used : exact(dump->used_bytes, listed);
-	reserved = reserved.there ? reserved : exact(used.bytes + dump->free.bytes, listed);
-	m->chunks = dump->free;
-	frag_message_note(m, FRAG_SAID_TOTAL, dump->said[FRAG_SAID_TOTAL]);
-	frag_message_note(m, FRAG_SAID_ALLOCATED, used);
-	frag_message_note(m, FRAG_SAID_RESERVED, reserved);
-	frag_message_note(m, FRAG_SAID_FREE, dump->said[FRAG_SAID_FREE]);
-}
 
 #define CAPACITY ((size_t)256 << 10)
 #define BEHIND ((size_t)1 << 10)        /* kept of what has been read: lines' beginnings */
@@ -143,7 +28,8 @@ struct hook {
 };
 
 #define SURROUNDING_WORDS_MAX 128
-enum { HOOKS = FRAG_FORM_WORDS_MAX + DUMP_WORDS + BARE + SURROUNDING_WORDS_MAX };
+#define ACCOUNT_WORDS_MAX 192
+enum { HOOKS = FRAG_FORM_WORDS_MAX + FRAG_BFC_DUMP_WORDS + BARE + SURROUNDING_WORDS_MAX + ACCOUNT_WORDS_MAX + 16 };
 
 #define TOLD_MAX 64
 
@@ -154,11 +40,25 @@ struct told {
 	struct frag_message said;
 };
 
+/*
+ * Words with one letter that may be wrong, behind words that show it: a program's phrase is known by
+ * the others then. What is found is corrected in the text.
+ */
+static const struct correction {
+	const char *lead, *word;
+} corrections[] = {
+	{ "outof", "memory" }, { "Outof", "memory" }, { "Toserveat", "leastonerequest" },
+	{ "MPSbackendout", "ofmemory" }, { "Memoryusage", "whencalculatingmaxtokens" },
+	{ "exceed", "allowedmemory" }, { "Noavailable", "memoryforthecacheblocks" },
+};
+#define CORRECTIONS (sizeof(corrections) / sizeof(*corrections))
+
 struct frag_finder {
 	struct frag_stripped_text in;
 	struct hook hooks[HOOKS];
-	/* ends of the hooks of forms with a function, of all forms, of dumps, of bare words; all */
-	uint32_t read, forms, words, bare, count;
+	/* ends of the hooks of forms with a function, all forms, dumps, bare words, corrections, of what
+	 * is around; all */
+	uint32_t read, forms, words, bare, corrections, around_end, count;
 	const struct frag_form *form_of[FRAG_FORM_WORDS_MAX];   /* the first row with the words */
 	struct {
 		size_t next, begin; /* the line that goes on with words; where these begin */
@@ -166,13 +66,17 @@ struct frag_finder {
 		bool found;
 	} broken;
 	uint16_t begins[1 << 16];        /* two bytes: the first hook that begins so, plus 1 */
+	uint32_t inside[256];   /* a bit for each hook of the first ones that has the byte, except at its end */
 	size_t next;            /* where that hook is; NULL: none is before this */
 	const struct hook *hook;
 	size_t at;              /* read up to here */
 	struct frag_surroundings *around;       /* NULL: not collected */
-	struct dump dump;
+	struct frag_accounts *accounts; /* NULL: not read */
+	struct frag_bfc_dump dump;
 	struct frag_message pending;    /* the last message, which later lines can complete */
+	bool any, shifted;      /* a message was found; the first bytes are gone */
 	bool is_pending, dumps; /* a dump behind it is its own */
+	struct frag_message_value total, free;  /* that the user gave */
 	struct told told[TOLD_MAX];
 	uint32_t told_count;
 	int (*found)(void *ctx, const struct frag_message *m);
@@ -203,15 +107,21 @@ static void add_hooks(struct frag_finder *f)
 			continue;
 		f->form_of[f->count] = form;
 		add_hook(f, form->words);
+		for (size_t i = 0; form->read && form->words[i + 1]; i++)
+			f->inside[(unsigned char)form->words[i]] |= 1U << f->read;
 		f->read += form->read != NULL;
 	}
+	FRAG_ASSERT(f->read <= 32);
 	f->forms = f->count;
-	for (size_t i = 0; i < DUMP_WORDS; i++)
-		add_hook(f, dump_words[i].words);
+	for (size_t i = 0; i < FRAG_BFC_DUMP_WORDS; i++)
+		add_hook(f, frag_bfc_dump_word(i));
 	f->words = f->count;
 	for (size_t i = 0; i < BARE; i++)
 		add_hook(f, bare_words[i]);
 	f->bare = f->count;
+	for (size_t i = 0; i < CORRECTIONS; i++)
+		add_hook(f, corrections[i].lead);
+	f->corrections = f->around_end = f->count;
 }
 
 void frag_finder_look_around(struct frag_finder *f, struct frag_surroundings *around)
@@ -219,6 +129,20 @@ void frag_finder_look_around(struct frag_finder *f, struct frag_surroundings *ar
 	f->around = around;
 	for (uint32_t i = 0; frag_surrounding_words(i); i++)
 		add_hook(f, frag_surrounding_words(i));
+	f->around_end = f->count;
+}
+
+void frag_finder_given(struct frag_finder *f, struct frag_message_value total, struct frag_message_value free)
+{
+	f->total = total;
+	f->free = free;
+}
+
+void frag_finder_account(struct frag_finder *f, struct frag_accounts *accounts)
+{
+	f->accounts = accounts;
+	for (uint32_t i = 0; frag_account_words(i); i++)
+		add_hook(f, frag_account_words(i));
 }
 
 struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_message *m),
@@ -235,7 +159,7 @@ struct frag_finder *frag_finder_new(int (*found)(void *ctx, const struct frag_me
 		.begins = malloc(CAPACITY * sizeof(bool)), .capacity = CAPACITY, .fresh = true,
 	};
 	add_hooks(f);
-	dump_begin(&f->dump);
+	frag_bfc_dump_begin(&f->dump);
 	if (f->in.text && f->in.line && f->in.begins)
 		return f;
 	frag_finder_del(f);
@@ -255,7 +179,7 @@ void frag_finder_del(struct frag_finder *f)
 /* The line that a byte is from, from 1 on. */
 static uint64_t line_of(const struct frag_finder *f, size_t at)
 {
-	return f->in.lines - (uint32_t)((uint32_t)f->in.lines - f->in.line[at]) + 1;
+	return f->in.lines - (uint32_t)((uint32_t)f->in.lines * 2 - (f->in.line[at] & ~1U)) / 2 + 1;
 }
 
 static void tell_pending(struct frag_finder *f)
@@ -264,7 +188,15 @@ static void tell_pending(struct frag_finder *f)
 		return;
 	f->is_pending = false;
 	if (f->dumps)
-		dump_values(&f->dump, &f->pending);
+		frag_bfc_dump_values(&f->dump, &f->pending);
+	frag_message_note(&f->pending, FRAG_SAID_TOTAL, f->total);
+	frag_message_note(&f->pending, FRAG_SAID_FREE, f->free);
+	if (f->total.there)
+		f->pending.unread &= ~(1U << FRAG_SAID_TOTAL);
+	if (f->free.there)
+		f->pending.unread &= ~(1U << FRAG_SAID_FREE);
+	if (!f->pending.unread)
+		f->pending.unread_count = 0;
 	frag_message_judge(&f->pending);
 	if (!f->rc)
 		f->rc = f->found(f->ctx, &f->pending);
@@ -290,7 +222,9 @@ static bool is_table(enum frag_wording wording)
 
 static bool is_generic(const struct frag_message *m)
 {
-	return m->wording >= FRAG_WORDING_HIP && !m->said[FRAG_SAID_ASKED].there;
+	return m->wording == FRAG_WORDING_OTHER
+	       || ((m->wording >= FRAG_WORDING_HIP || m->wording == FRAG_WORDING_GRAPHICS
+		    || m->wording == FRAG_WORDING_METAL) && !m->said[FRAG_SAID_ASKED].there);
 }
 
 /* JAX and TensorFlow say again what their allocator could not do; others name a size twice. */
@@ -306,6 +240,8 @@ static bool repeats_pending(const struct frag_finder *f, const struct frag_messa
 		return is_torch(last);
 	if (m->wording == last && (last == FRAG_WORDING_LLAMA || last == FRAG_WORDING_RMM_POOL))
 		return !b->there || (a->error != b->error && apart(a, b) <= a->error + b->error);
+	if (m->wording == FRAG_WORDING_NEURON && last == FRAG_WORDING_NEURON)
+		return m->line - f->pending.line <= SAME_FAILURE && apart(a, b) <= a->error + b->error;
 	if (m->wording == FRAG_WORDING_XLA && last == FRAG_WORDING_XLA)
 		return m->line - f->pending.line <= SAME_FAILURE && apart(a, b) <= a->error + b->error;
 	/* an allocator rounds a request up, to 256 bytes at most */
@@ -325,6 +261,10 @@ static void merge_pending(struct frag_finder *f, const struct frag_message *m)
 		*asked = m->said[FRAG_SAID_ASKED];
 	if (!last->pool)
 		last->pool = m->pool;
+	if (m->named && !last->named) {
+		last->named = true;
+		last->accelerator = m->accelerator;
+	}
 	for (int i = is_torch(last->wording) ? FRAG_SAID_NONRELEASABLE : 0; i < FRAG_SAID_ALL; i++)
 		if (!last->said[i].there)
 			last->said[i] = m->said[i];
@@ -342,6 +282,7 @@ static bool has_values(const struct frag_message *m)
 /* The message is the last one from now on. */
 static void found_message(struct frag_finder *f, const struct frag_message *m)
 {
+	f->any = true;
 	if (repeats_pending(f, m)) {
 		merge_pending(f, m);
 		return;
@@ -368,10 +309,10 @@ static void found_bfc(struct frag_finder *f, struct frag_message *m, size_t end)
 	const bool dumped = frag_match(&c, ".Seelogsformemorystate", NULL, NULL);
 
 	if (dumped)
-		dump_values(&f->dump, m);
+		frag_bfc_dump_values(&f->dump, m);
 	found_message(f, m);
 	f->dumps = !dumped;
-	dump_begin(&f->dump);
+	frag_bfc_dump_begin(&f->dump);
 }
 
 /* Wordings of one family share the lines of a log. */
@@ -411,7 +352,7 @@ static void keep_line(struct frag_finder *f, const struct frag_form *form,
 		const struct frag_message_value *new = &m->said[i];
 		struct frag_message_value *old = &told->said.said[i];
 
-		if (new->there && old->there && form->adds && old->bytes + new->bytes <= BYTES_MAX)
+		if (new->there && old->there && form->adds && old->bytes + new->bytes < FRAG_SIZE_LIMIT)
 			*old = (struct frag_message_value){
 				.bytes = old->bytes + new->bytes,
 				.error = old->error + new->error, .there = true,
@@ -458,12 +399,13 @@ static uint32_t rank_before(const struct frag_finder *f, size_t at)
 	return FRAG_NO_GPU;
 }
 
-/* Does the line name a failure, rather than being code or prose about one? */
-static bool is_error_line(const struct frag_finder *f, size_t at)
+/* Does the line name a failure, rather than being code or prose about one? A constant of an error does. */
+static bool is_error_line(const struct frag_finder *f, size_t at, bool constant)
 {
 	static const char *const words[] = {
-		"Error", "ERROR", "rror:", "WARN", "FATAL", "Failed", "failed", "FAILURE", "Exception",
-		"bad_alloc", "RESOURCE_EXHAUSTED",
+		"Error", "ERROR", "rror:", "WARN", "FATAL", "Fatal", "Failed", "failed", "FAILURE", "failure",
+		"Exception", "bad_alloc", "RESOURCE_EXHAUSTED", "terminat", "panic", "abort", "Check",
+		"code=2(",
 	};
 	static const char *const code[] = {
 		"raise", "except", "assert", "if", "elif", "print", "log.", "logger.", "//", "return",
@@ -477,7 +419,7 @@ static bool is_error_line(const struct frag_finder *f, size_t at)
 	for (size_t i = 0; i < sizeof(code) / sizeof(*code); i++)
 		if (at - line.head >= strlen(code[i]) && strncmp(head, code[i], strlen(code[i])) == 0)
 			return false;
-	if (at == line.head)
+	if (at == line.head || constant)
 		return true;
 	for (size_t i = line.head; i < at; i++)
 		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
@@ -496,6 +438,10 @@ static void found_bare(struct frag_finder *f, const struct frag_message *m)
 		     || (m->wording == FRAG_WORDING_COMFYUI && last->wording == FRAG_WORDING_ASYNC))) {
 		if (last->wording == FRAG_WORDING_OTHER)
 			last->wording = m->wording;
+		if (!last->process_count && m->process_count) {
+			memcpy(last->processes, m->processes, sizeof(last->processes));
+			last->process_count = m->process_count;
+		}
 		return;
 	}
 	if (near && is_generic(last)) {
@@ -513,7 +459,14 @@ static void note_bare(struct frag_finder *f, size_t at, enum frag_wording wordin
 	struct frag_message m = { .gpu = FRAG_NO_GPU, .rank = FRAG_NO_GPU, .wording = wording,
 				  .line = line_of(f, at) };
 
-	if (is_error_line(f, at))
+	if (!is_error_line(f, at, false))
+		return;
+	/* of a failure that another message tells, the values are that one's */
+	if (!f->is_pending || m.line - f->pending.line > SAME_FAILURE)
+		frag_line_values(&f->in, at, &m);
+	if (has_values(&m))
+		found_message(f, &m);
+	else
 		found_bare(f, &m);
 }
 
@@ -536,7 +489,7 @@ static void note_framework(struct frag_surroundings *around, enum frag_wording w
 static void read_form(struct frag_finder *f, const struct frag_form *form, size_t at)
 {
 	struct frag_message m = { .gpu = FRAG_NO_GPU, .rank = rank_before(f, at) };
-	const bool bare = form->bare;
+	const bool bare = form->bare, constant = strstr(form->words, "ERROR_OUT_OF_") != NULL;
 	size_t end = at + 1;
 
 	form = frag_form_read(&f->in, at, form, &m, &end);
@@ -556,14 +509,14 @@ static void read_form(struct frag_finder *f, const struct frag_form *form, size_
 		if (m.wording == FRAG_WORDING_BFC)
 			found_bfc(f, &m, end);
 		else if (m.wording >= FRAG_WORDING_OVERFLOW && !has_values(&m)) {
-			if (m.wording < FRAG_WORDING_LEVEL_ZERO || is_error_line(f, at))
+			if (m.wording < FRAG_WORDING_LEVEL_ZERO || is_error_line(f, at, constant))
 				found_bare(f, &m);
 		} else if (m.wording == FRAG_WORDING_NCCL && f->is_pending
 			   && f->pending.wording == m.wording)
 			merge_pending(f, &m);
 		else if (has_values(&m) || is_table(m.wording))
 			found_message(f, &m);
-		else if (is_error_line(f, at))
+		else if (is_error_line(f, at, constant))
 			found_bare(f, &m);
 		return;
 	}
@@ -577,17 +530,19 @@ static void read_form(struct frag_finder *f, const struct frag_form *form, size_
 		merge_pending(f, &m);
 }
 
+/* Most of those that begin alike differ in the next two bytes. */
+static bool is_hook_at(const struct frag_finder *f, const struct hook *hook, size_t at)
+{
+	return f->in.used - at >= hook->length && f->in.text[at + 2] == hook->words[2]
+	       && f->in.text[at + 3] == hook->words[3] && memcmp(f->in.text + at, hook->words, hook->length) == 0;
+}
+
 /* The hook whose words are at `at`; NULL: none. */
 static const struct hook *hook_at(const struct frag_finder *f, size_t at)
 {
-	for (uint16_t i = f->begins[first_two(f->in.text + at)]; i; i = f->hooks[i - 1].same) {
-		const struct hook *hook = &f->hooks[i - 1];
-
-		/* most of those that begin alike differ in the next two bytes */
-		if (f->in.used - at >= hook->length && f->in.text[at + 2] == hook->words[2]
-		    && f->in.text[at + 3] == hook->words[3] && memcmp(f->in.text + at, hook->words, hook->length) == 0)
-			return hook;
-	}
+	for (uint16_t i = f->begins[first_two(f->in.text + at)]; i; i = f->hooks[i - 1].same)
+		if (is_hook_at(f, &f->hooks[i - 1], at))
+			return &f->hooks[i - 1];
 	return NULL;
 }
 
@@ -595,19 +550,20 @@ static const struct hook *hook_at(const struct frag_finder *f, size_t at)
 static const struct hook *first_hook(struct frag_finder *f, size_t limit)
 {
 	const size_t last = f->in.used ? f->in.used - 1 : 0;    /* it begins no two bytes */
+	const size_t end = limit < last ? limit : last;
+	const char *text = f->in.text;
+	size_t at;
 
 	if (f->hook && f->next >= f->at)
 		return f->next < limit ? f->hook : NULL;
 	f->hook = NULL;
 	if (f->next < f->at)
 		f->next = f->at;
-	for (; f->next < limit && f->next < last; f->next++)
-		if (f->begins[first_two(f->in.text + f->next)]) {
-			f->hook = hook_at(f, f->next);
-			if (f->hook)
-				return f->hook;
-		}
-	return NULL;
+	for (at = f->next; at < end && !f->hook; at++)
+		if (f->begins[first_two(text + at)])
+			f->hook = hook_at(f, at);
+	f->next = f->hook ? at - 1 : at;
+	return f->hook;
 }
 
 /* Does a line end with the beginning of a form's words? How much of them. */
@@ -639,8 +595,9 @@ static void advance_broken(struct frag_finder *f)
 		const bool *p = memchr(f->in.begins + at, 1, f->in.used - at);
 
 		at = p ? (size_t)(p - f->in.begins) : f->in.used - 1;
-		for (uint32_t i = 0; p && i < f->read && !f->broken.found; i++) {
-			const size_t n = cut_words(f, at, i);
+		for (uint32_t left = p ? f->inside[(unsigned char)f->in.text[at - 1]] : 0, i = 0; left && !f->broken.found;
+		     left >>= 1, i++) {
+			const size_t n = left & 1 ? cut_words(f, at, i) : 0;
 
 			f->broken.found = n > 0;
 			f->broken.begin = at - n;
@@ -664,19 +621,58 @@ static void look_around(struct frag_finder *f, uint32_t which)
 		f->pending.phase = (uint8_t)frag_phase_at(f->around, line);
 }
 
+/* The rows of accounts whose words are here, too: they share them with messages. */
+static void read_accounts(struct frag_finder *f)
+{
+	for (uint16_t i = f->begins[first_two(f->in.text + f->at)]; i; i = f->hooks[i - 1].same)
+		if (i > f->around_end && is_hook_at(f, &f->hooks[i - 1], f->at))
+			frag_accounts_read(f->accounts, i - 1U - f->around_end, &f->in, f->at, line_of(f, f->at));
+}
+
 static void read_hook(struct frag_finder *f, uint32_t which)
 {
+	if (f->accounts)
+		read_accounts(f);
 	if (which < f->forms) {
 		read_form(f, f->form_of[which], f->at);
 		return;
 	}
-	if (which >= f->bare)
-		look_around(f, which - f->bare);
+	if (which >= f->corrections && which < f->around_end)
+		look_around(f, which - f->corrections);
 	else if (which < f->words)
-		dump_line(&f->dump, &f->in, f->at, which - f->forms);
-	else
+		frag_bfc_dump_line(&f->dump, &f->in, f->at, which - f->forms);
+	else if (which < f->bare)
 		note_bare(f, f->at, which == f->words + 1 ? FRAG_WORDING_RMM_POOL : FRAG_WORDING_OTHER);
 	f->at++;
+}
+
+/* Corrects one wrong letter behind the hook that was found. True: the text is another one now. */
+static bool correct(struct frag_finder *f, uint32_t which)
+{
+	const struct correction *c;
+	const size_t length = which >= f->bare && which < f->corrections
+			      ? strlen(corrections[which - f->bare].word) : 0;
+	size_t at, wrong = SIZE_MAX;
+
+	if (!length)
+		return false;
+	c = &corrections[which - f->bare];
+	at = f->next + strlen(c->lead);
+	if (f->in.used - at < length)
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		if (f->in.text[at + i] == c->word[i])
+			continue;
+		if (wrong != SIZE_MAX || !frag_is_letter(f->in.text[at + i]))
+			return false;
+		wrong = i;
+	}
+	if (wrong == SIZE_MAX)
+		return false;
+	f->in.text[at + wrong] = c->word[wrong];
+	f->next = f->at;
+	f->hook = NULL;
+	return true;
 }
 
 /* Reads what begins before `limit`. */
@@ -686,6 +682,8 @@ static void scan(struct frag_finder *f, size_t limit)
 
 	for (;;) {
 		hook = first_hook(f, limit);
+		if (hook && correct(f, (uint32_t)(hook - f->hooks)))
+			continue;
 		advance_broken(f);
 		if (f->broken.found && f->broken.next < limit
 		    && (!hook || f->broken.next <= f->next)) {
@@ -710,6 +708,7 @@ static void shift(struct frag_finder *f)
 	const size_t drop = f->at > BEHIND ? f->at - BEHIND : 0;
 	const size_t kept = f->in.used - drop;
 
+	f->shifted |= drop > 0;
 	memmove(f->in.text, f->in.text + drop, kept);
 	memmove(f->in.line, f->in.line + drop, kept * sizeof(*f->in.line));
 	memmove(f->in.begins, f->in.begins + drop, kept * sizeof(*f->in.begins));
@@ -739,111 +738,22 @@ int frag_finder_end(struct frag_finder *f)
 {
 	frag_stripped_end(&f->in);
 	scan(f, f->in.used);
+	/* a wrong letter may have hidden the only failure; the other lines were read already */
+	if (!f->any && !f->shifted && !f->rc && frag_forms_correct(&f->in)) {
+		f->at = f->next = 0;
+		f->hook = NULL;
+		f->broken.found = false;
+		f->broken.next = 0;
+		f->told_count = 0;
+		f->accounts = NULL;
+		frag_bfc_dump_begin(&f->dump);
+		scan(f, f->in.used);
+	}
 	tell_pending(f);
 	return f->rc;
 }
 
-/* By how much a request exceeds what is free; of messages without values 0. */
-static int64_t excess_of(const struct frag_message *m)
+uint64_t frag_finder_lines(const struct frag_finder *f)
 {
-	return (int64_t)m->said[FRAG_SAID_ASKED].bytes - (int64_t)m->free.bytes
-	       - (int64_t)m->unallocated.bytes;
-}
-
-static void group_add(struct frag_message_group *group, const struct frag_message *m)
-{
-	const struct frag_message_value *asked = &m->said[FRAG_SAID_ASKED];
-
-	if (excess_of(m) > excess_of(&group->worst))
-		group->worst = *m;
-	group->count++;
-	if (m->gpu < FRAG_MESSAGE_GPUS)
-		group->gpus |= UINT64_C(1) << m->gpu;
-	if (m->rank < FRAG_MESSAGE_GPUS)
-		group->ranks |= UINT64_C(1) << m->rank;
-	if (asked->there && asked->bytes < group->least)
-		group->least = asked->bytes;
-	if (asked->there && asked->bytes > group->most)
-		group->most = asked->bytes;
-}
-
-/* One group for each wording and verdict, so that no log fills the memory. */
-static bool groups_add(struct frag_message_groups *groups, const struct frag_message *m)
-{
-	struct frag_message_group *group = NULL;
-
-	for (uint32_t i = 0; i < groups->count && !group; i++)
-		if (groups->groups[i].first.wording == m->wording && groups->groups[i].first.verdict == m->verdict
-		    && groups->groups[i].first.accelerator == m->accelerator)
-			group = &groups->groups[i];
-	groups->messages++;
-	if (!group) {
-		if (!FRAG_GROW(groups->groups, groups->capacity, groups->count))
-			return false;
-		group = &groups->groups[groups->count++];
-		*group = (struct frag_message_group){
-			.first = *m, .worst = *m, .least = UINT64_MAX, .around = &groups->around,
-		};
-	}
-	group_add(group, m);
-	return true;
-}
-
-static int log_found(void *ctx, const struct frag_message *m)
-{
-	struct frag_message_log *log = ctx;
-
-	return groups_add(log->groups, m) ? 0 : frag_fail_nomem(log->err);
-}
-
-static int log_read_all(struct frag_message_log *log, struct frag_input *in, struct frag_finder *f,
-			struct frag_error *err)
-{
-	size_t used = 0;
-	int more, rc;
-
-	in->by_byte = true;     /* the finder counts lines */
-	do {
-		more = frag_input_fill(in, used, err);
-		if (more < 0)
-			return more;
-		used = in->end;
-		rc = frag_finder_feed(f, in->buf, used);
-		if (rc)
-			return rc;
-		if (log->stop && log->stop(log->ctx))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-	} while (more);
-	return frag_finder_end(f);
-}
-
-bool frag_is_pasted(const char *path)
-{
-	return strpbrk(path, " \n") && access(path, F_OK) != 0;
-}
-
-int frag_message_log_read(struct frag_message_log *log, struct frag_error *err)
-{
-	struct frag_finder *f = frag_finder_new(log_found, log);
-	const bool text = frag_is_pasted(log->path);
-	struct frag_input in;
-	int rc;
-
-	if (!f)
-		return frag_fail_nomem(err);
-	frag_finder_look_around(f, &log->groups->around);
-	log->err = err;
-	rc = text ? frag_finder_feed(f, log->path, strlen(log->path))
-		  : frag_input_open(&in, log->path, err);
-	if (text)
-		log->path = "the text";
-	if (!rc && text) {
-		rc = frag_finder_end(f);
-	} else if (!rc) {
-		rc = log_read_all(log, &in, f, err);
-		frag_input_close(&in);
-	}
-	log->lines = f->in.lines + !f->in.fresh;
-	frag_finder_del(f);
-	return rc;
+	return f->in.lines + !f->in.fresh;
 }

@@ -3,12 +3,15 @@
  * for each line of a log whose values belong to it. Of allocators whose messages have many forms
  * the row has a function that reads around the words.
  */
-#include "messages/match.h"
+#include "messages/forms.h"
 
 #include <string.h>
 
 #include "base/parse.h"
+#include "messages/torch_message.h"
 
+#define CORRECTED_MOST ((size_t)32 << 10)       /* bytes of a text whose words are corrected */
+#define CORRECTED_WORDS 11      /* shorter ones could be other words */
 #define POOL_NEAR 300           /* bytes around a message of RMM that have the file it is from */
 
 /* The RMM memory resource that is named near `at`; NULL: none. */
@@ -44,412 +47,11 @@ static const char *rmm_pool(const struct frag_stripped_text *in, size_t at)
 	return NULL;
 }
 
-#define BEFORE_MOST 300         /* squeezed bytes of a message that stand before its words */
-
-/* A part of a message: the value that it has; or none, FRAG_SAID_ALL. */
-struct piece {
-	const char *pattern;
-	enum frag_said said;
-};
-
-/* The pieces that follow, in any order; how many they are. */
-static int read_pieces(struct frag_cursor *c, const struct piece *pieces, struct frag_message *m)
-{
-	const struct piece *piece;
-	int count = 0;
-
-	do {
-		struct frag_cursor next = *c;
-		struct frag_message_value size = { .there = false };
-		uint64_t number = UINT64_MAX;
-
-		frag_match(&next, "%~", NULL, NULL);
-		for (piece = pieces; piece->pattern; piece++)
-			if (frag_match(&next, piece->pattern, &size, &number))
-				break;
-		if (!piece->pattern)
-			break;
-		frag_message_note(m, piece->said, size);
-		if (number < FRAG_NO_GPU && m->gpu == FRAG_NO_GPU
-		    && strchr(piece->pattern, '%')[1] == 'w')
-			m->gpu = (uint32_t)number;
-		*c = next;
-		count++;
-	} while (piece->pattern);
-	return count;
-}
-
-static bool ends_with(const struct frag_stripped_text *in, size_t at, const char *words)
-{
-	const size_t length = strlen(words);
-
-	return at >= length && memcmp(in->text + at - length, words, length) == 0;
-}
-
-/* Where the words are in the bytes before `at`; SIZE_MAX: nowhere near. */
-static size_t text_before(const struct frag_stripped_text *in, size_t at, const char *words)
-{
-	const size_t length = strlen(words);
-
-	for (size_t i = at < length ? SIZE_MAX : at - length;
-	     i != SIZE_MAX && at - i <= BEFORE_MOST; i--)
-		if (memcmp(in->text + i, words, length) == 0)
-			return i;
-	return SIZE_MAX;
-}
-
-/* What PyTorch has of its values: the words before the number, or else behind it. */
-static const struct value_words {
-	const char *before, *behind;
-	enum frag_said said;
-} torch_values[] = {
-	{ NULL, "totalcapacity", FRAG_SAID_TOTAL },
-	{ "totalcapacityof", NULL, FRAG_SAID_TOTAL },
-	{ "totalcapactyof", NULL, FRAG_SAID_TOTAL },
-	{ NULL, "isfree", FRAG_SAID_FREE },
-	{ NULL, "free", FRAG_SAID_FREE },
-	{ NULL, "isallocatedby", FRAG_SAID_ALLOCATED },
-	{ NULL, "alreadyallocated", FRAG_SAID_ALLOCATED },
-	{ NULL, "allocatedinprivatepools", FRAG_SAID_POOLS },
-	{ NULL, "isreservedby", FRAG_SAID_UNALLOCATED },
-	{ NULL, "reservedintotal", FRAG_SAID_RESERVED },
-	{ NULL, "cached", FRAG_SAID_CACHED },
-	{ NULL, "allowed", FRAG_SAID_ALLOWED },
-	{ "thisprocesshas", NULL, FRAG_SAID_PROCESS },
-	{ "Thisprocesshas", NULL, FRAG_SAID_PROCESS },
-	{ NULL, "memoryinuse", FRAG_SAID_OTHERS },
-};
-
-#define MESSAGE_MOST 6000       /* squeezed bytes from a message's head to its last value */
-#define HEAD_APART 120          /* from the end of a head to another rank's, in its line */
-#define FUZZY_LEAST 7           /* shorter words must be exact */
-
-/* Do the words begin here, except for one wrong letter? Moves the cursor behind them. */
-static bool pass_like(struct frag_cursor *at, const char *words)
-{
-	const int allowed = strlen(words) >= FUZZY_LEAST;
-	struct frag_cursor c = *at;
-	int apart = 0;
-
-	for (; *words; words++) {
-		if (frag_match(&c, (char[]){ *words, '\0' }, NULL, NULL))
-			continue;
-		if (++apart > allowed || c.at >= c.in->used || !frag_is_letter(c.in->text[c.at]))
-			return false;
-		c.at++;
-	}
-	*at = c;
-	return true;
-}
-
-/* A value whose words stand before its number. */
-static bool pass_value(struct frag_cursor *c, struct frag_message *m)
-{
-	for (size_t i = 0; i < sizeof(torch_values) / sizeof(*torch_values); i++) {
-		const struct value_words *v = &torch_values[i];
-		struct frag_cursor number = *c;
-		struct frag_message_value size;
-
-		if (!v->before || *v->before != c->in->text[c->at] || !pass_like(&number, v->before)
-		    || !frag_match(&number, "%s", &size, NULL))
-			continue;
-		frag_message_note(m, v->said, size);
-		*c = number;
-		return true;
-	}
-	return false;
-}
-
-/* Which value the number before the cursor is; FRAG_SAID_ALL: none. */
-static enum frag_said value_before(const struct frag_cursor *behind)
-{
-	for (size_t i = 0; i < sizeof(torch_values) / sizeof(*torch_values); i++) {
-		struct frag_cursor c = *behind;
-
-		if (!torch_values[i].before && pass_like(&c, torch_values[i].behind))
-			return torch_values[i].said;
-	}
-	return FRAG_SAID_ALL;
-}
-
-/* "Process 31337 has 60.50 GiB": the number of the process ends right before `at`. */
-static void note_process(const struct frag_stripped_text *in, size_t at,
-			 const struct frag_message_value *size, struct frag_message *m)
-{
-	size_t i = at > 3 ? at - 3 : 0;
-	uint64_t id = 0, scale = 1;
-
-	if (!ends_with(in, at, "has") || m->process_count == FRAG_PROCESSES_MAX)
-		return;
-	for (; i > 0 && frag_is_digit(in->text[i - 1]) && scale < UINT64_C(10000000000); scale *= 10)
-		id += scale * (uint64_t)(in->text[--i] - '0');
-	m->processes[m->process_count].id = id;
-	m->processes[m->process_count++].bytes = size->bytes;
-}
-
-static void note_gpu(const struct frag_cursor *at, struct frag_message *m)
-{
-	struct frag_cursor gpu = *at, npu = *at;
-	uint64_t number = UINT64_MAX;
-
-	if (m->gpu == FRAG_NO_GPU && at->in->text[at->at + 1] == 'P'
-	    && (frag_match(&gpu, "GPU%n", NULL, &number) || frag_match(&npu, "NPU%n", NULL, &number))
-	    && number < FRAG_NO_GPU)
-		m->gpu = (uint32_t)number;
-}
-
-/* Notes the values that stand before `limit`, in any order. How many they are. */
-static int read_values(const struct frag_cursor *head, size_t limit, struct frag_message *m, size_t *end)
-{
-	const struct frag_stripped_text *in = head->in;
-	struct frag_cursor c = *head;
-	int count = 0;
-
-	while (c.at < limit && !m->said[FRAG_SAID_UNALLOCATED].there) {
-		struct frag_cursor number = c;
-		struct frag_message_value size;
-		enum frag_said said = FRAG_SAID_ALL;
-		const unsigned char byte = (unsigned char)in->text[c.at];
-
-		/* boxes are drawn around a message; prose in another script is none of it */
-		if (byte >= 0x80 && byte != 0xe2)
-			break;
-		if (c.at + 4 < in->used)
-			note_gpu(&c, m);
-		if (pass_value(&c, m)) {
-			count++;
-			*end = c.at;
-			continue;
-		}
-		if (frag_is_digit(in->text[c.at]) && frag_match(&number, "%s", &size, NULL)) {
-			said = value_before(&number);
-			if (said == FRAG_SAID_OTHERS)
-				note_process(in, c.at, &size, m);
-			frag_message_note(m, said, size);
-			c.at = number.at;
-			*end = said == FRAG_SAID_ALL ? *end : number.at;
-			count += said != FRAG_SAID_ALL;
-		} else {
-			c.at += byte == 0xe2 && c.at + 3 <= limit ? 3 : 1;
-		}
-	}
-	return count;
-}
-
-/* The first of the words from `at` on, before `limit`; SIZE_MAX: nowhere. */
-static size_t text_behind(const struct frag_stripped_text *in, size_t at, size_t limit, const char *words)
-{
-	const size_t length = strlen(words);
-	const char *p;
-
-	for (; at + length <= limit; at++) {
-		p = memchr(in->text + at, *words, limit - length + 1 - at);
-		if (!p)
-			break;
-		at = (size_t)(p - in->text);
-		if (memcmp(p, words, length) == 0)
-			return at;
-	}
-	return SIZE_MAX;
-}
-
-static size_t least_of(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-#define HEAD "Triedtoallocate"
-#define BODY "hasatotalcapac"
-
-/* How many heads without values are right before the one that ends at `at`. */
-static size_t heads_before(const struct frag_stripped_text *in, size_t at)
-{
-	size_t heads = 0, last = at;
-
-	for (size_t i = at; i > 0 && last - i < 2 * HEAD_APART; i--) {
-		const char *p = in->text + i - 1;
-
-		if (in->used - i + 1 < sizeof(HEAD) || memcmp(p, BODY, sizeof(BODY) - 1) == 0
-		    || memcmp(p, "allocated", sizeof("allocated") - 1) == 0)
-			break;
-		if (memcmp(p, HEAD, sizeof(HEAD) - 1) == 0) {
-			heads++;
-			last = i;
-		}
-	}
-	return heads ? heads - 1 : 0;   /* the last one is its own */
-}
-
-/*
- * Where the values of the message whose head ends at `at` begin and end. Ranks write into each
- * other's lines: heads without values come first, and then the values of each, in their order.
- */
-static size_t torch_values_begin(const struct frag_stripped_text *in, size_t at, size_t *limit)
-{
-	size_t most = least_of(in->used, at + MESSAGE_MOST), next = text_behind(in, at, most, HEAD);
-	size_t heads = heads_before(in, at), begin;
-
-	*limit = least_of(next, most);
-	if (!heads && (next == SIZE_MAX || next - at > HEAD_APART
-		       || text_behind(in, at, *limit, BODY) != SIZE_MAX
-		       || text_behind(in, at, *limit, "allocated") != SIZE_MAX))
-		return at;
-	most = least_of(in->used, at + 2 * MESSAGE_MOST);
-	for (begin = text_behind(in, at, most, BODY); begin != SIZE_MAX && heads; heads--)
-		begin = text_behind(in, begin + 1, most, BODY);
-	if (begin == SIZE_MAX)
-		return at;
-	*limit = least_of(text_behind(in, begin + 1, most, BODY), least_of(most, begin + MESSAGE_MOST));
-	return begin > 16 ? begin - 4 : begin;
-}
-
-/* The sentence that ends the values, and what else may follow them. */
-static size_t torch_limit(const struct frag_stripped_text *in, size_t at, size_t limit)
-{
-	static const char *const ends[] = {
-		"Ifreservedbutunallocated", "Ifreservedmemoryis", "Pleaseuse`empty_cache`",
-		"Seedocumentation", "expandable_segmentsisenabled", "Outofmemory", "Allocator(",
-		"Exceptionraisedfrom", "Traceback(mostrecent",
-	};
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		limit = least_of(limit, text_behind(in, at, limit, ends[i]));
-	return limit;
-}
-
-static bool read_mps(const struct frag_stripped_text *in, size_t at, struct frag_message *m)
-{
-	static const struct piece pieces[] = {
-		{ "MPSallocated:%s", FRAG_SAID_ALLOCATED },
-		{ "otherallocations:%s", FRAG_SAID_OUTSIDE },
-		{ "maxallowed:%s", FRAG_SAID_TOTAL },
-		{ NULL, FRAG_SAID_ALL }
-	};
-	const size_t begin = text_before(in, at, "MPSbackendoutofmemory(");
-	struct frag_cursor c;
-
-	if (begin == SIZE_MAX)
-		return false;
-	c = frag_cursor_at(in, begin);
-	m->wording = FRAG_WORDING_MPS;
-	return frag_match(&c, "MPSbackendoutofmemory(", NULL, NULL)
-	       && read_pieces(&c, pieces, m) > 0;
-}
-
-/* The accelerator that the head names, right before `at`. */
-static void read_accelerator(const struct frag_stripped_text *in, size_t at, struct frag_message *m)
-{
-	static const char *const names[] = {
-		[FRAG_CUDA] = "CUDA", [FRAG_HIP] = "HIP", [FRAG_XPU] = "XPU", [FRAG_NPU] = "NPU",
-	};
-
-	for (size_t i = at; i > 2 && at - i < 24; i--)
-		for (int k = FRAG_CUDA; k <= FRAG_NPU; k++) {
-			const size_t length = strlen(names[k]);
-
-			if (i >= length && memcmp(in->text + i - length, names[k], length) == 0) {
-				m->accelerator = (enum frag_accelerator)k;
-				m->named = true;
-				return;
-			}
-		}
-}
-
-/* A word of a value without a number, as far as the verdict may depend on it. */
-static void note_unread(const struct frag_stripped_text *in, size_t at, size_t limit,
-			struct frag_message *m)
-{
-	static const struct {
-		const char *words;
-		enum frag_said said;
-	} words[] = {
-		{ "allowed;", FRAG_SAID_ALLOWED }, { "isfree", FRAG_SAID_FREE },
-		{ "hasatotalcapacity", FRAG_SAID_TOTAL }, { "isallocatedby", FRAG_SAID_ALLOCATED },
-		{ "butunallocated", FRAG_SAID_UNALLOCATED },
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!m->said[words[i].said].there
-		    && text_behind(in, at, limit, words[i].words) != SIZE_MAX)
-			m->unread |= 1U << words[i].said;
-}
-
-/*
- * "Tried to allocate 20.00 MiB": the following text decides the version. Alone the phrase is no
- * message, unless an error precedes it.
- */
-static bool read_torch_values(const struct frag_stripped_text *in, size_t at, struct frag_cursor *c,
-			      struct frag_message *m, size_t *end)
-{
-	const bool brackets = c->at < in->used && in->text[c->at] == '(';
-	size_t limit, begin;
-	int count;
-
-	*end = c->at;
-	read_accelerator(in, at, m);
-	if (read_mps(in, at, m))
-		return true;
-	begin = torch_values_begin(in, c->at, &limit);
-	limit = torch_limit(in, begin, limit);
-	if (brackets)
-		limit = least_of(limit, text_behind(in, begin, limit, ")"));
-	*c = (struct frag_cursor){ .in = in, .at = begin, .head = c->head, .body = c->body,
-				   .passed = SIZE_MAX };
-	count = read_values(c, limit, m, begin == *end ? end : &(size_t){ 0 });
-	note_unread(in, begin, limit, m);
-	m->enabled = frag_match(&(struct frag_cursor){ .in = in, .at = limit, .passed = SIZE_MAX,
-						       .body = SIZE_MAX },
-				"expandable_segmentsisenabled", NULL, NULL);
-	m->cuda_variable = text_behind(in, limit, least_of(in->used, limit + 160), "PYTORCH_CUDA_ALLOC_CONF")
-			   != SIZE_MAX;
-	m->wording = m->said[FRAG_SAID_CACHED].there ? FRAG_WORDING_CACHED
-		     : m->said[FRAG_SAID_RESERVED].there ? FRAG_WORDING_RESERVED
-		     : FRAG_WORDING_SENTENCES;
-	return count > 0 || ends_with(in, at, "outofmemory.") || ends_with(in, at, "outofmemory");
-}
-
-static bool read_torch(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
-		       size_t *end)
-{
-	struct frag_cursor c = frag_cursor_at(in, at);
-	struct frag_message_value size;
-
-	if (frag_match(&c, "Triedtoallocatemorethan1EB", NULL, NULL)) {
-		m->wording = FRAG_WORDING_OVERFLOW;
-		read_accelerator(in, at, m);
-		return true;
-	}
-	if (!frag_match(&c, "Triedtoallocate%s", &size, NULL) || !size.there)
-		return false;
-	frag_message_note(m, FRAG_SAID_ASKED, size);
-	return read_torch_values(in, at, &c, m, end);
-}
-
-/* The same where the words of the request have a wrong letter. */
-static bool read_torch_head(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
-			    size_t *end)
-{
-	struct frag_cursor c = frag_cursor_at(in, at), exact;
-	struct frag_message_value size;
-	size_t head;
-
-	if (!frag_match(&c, "outofmemory.", NULL, NULL))
-		return false;
-	head = c.at;
-	exact = c;
-	if (frag_match(&exact, "Tried", NULL, NULL) && frag_match(&exact, "toallocate", NULL, NULL))
-		return false;
-	if (!pass_like(&c, "Triedtoallocate") || !frag_match(&c, "%s", &size, NULL) || !size.there)
-		return false;
-	frag_message_note(m, FRAG_SAID_ASKED, size);
-	return read_torch_values(in, head, &c, m, end);
-}
-
 /* The phrase begins before the anchor, and the text before the phrase is the log's prefix. */
 static bool read_async(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		       size_t *end)
 {
-	static const struct piece pieces[] = {
+	static const struct frag_piece pieces[] = {
 		{ "outofmemory", FRAG_SAID_ALL },
 		{ "Currentlyallocated:%s", FRAG_SAID_ALLOCATED },
 		{ "Requested:%s", FRAG_SAID_ASKED },
@@ -458,7 +60,7 @@ static bool read_async(const struct frag_stripped_text *in, size_t at, struct fr
 		{ "PyTorchlimit(setbyuser-suppliedmemoryfraction):%s", FRAG_SAID_ALLOWED },
 		{ NULL, FRAG_SAID_ALL }
 	};
-	const size_t begin = text_before(in, at, "Allocationondevice");
+	const size_t begin = frag_text_before(in, at, "Allocationondevice");
 	struct frag_cursor c = frag_cursor_at(in, at);
 	uint64_t gpu;
 
@@ -471,7 +73,7 @@ static bool read_async(const struct frag_stripped_text *in, size_t at, struct fr
 	m->wording = FRAG_WORDING_ASYNC;
 	if (!frag_match(&c, "exceedallowedmemory", NULL, NULL))
 		return false;
-	read_pieces(&c, pieces, m);
+	frag_read_pieces(&c, pieces, m);
 	*end = c.at;
 	return m->said[FRAG_SAID_ASKED].there;
 }
@@ -480,7 +82,7 @@ static bool read_async(const struct frag_stripped_text *in, size_t at, struct fr
 static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		     size_t *end)
 {
-	const size_t gpu = text_before(in, at, "Allocator(GPU_");
+	const size_t gpu = frag_text_before(in, at, "Allocator(GPU_");
 	struct frag_cursor c = frag_cursor_at(in, at), next;
 	struct frag_message_value size;
 	uint64_t number;
@@ -506,6 +108,59 @@ static bool read_bfc(const struct frag_stripped_text *in, size_t at, struct frag
 	return true;
 }
 
+/* "Killed process 4242 (python3) total-vm:9kB, anon-rss:8kB": who, and what it had of the host. */
+static bool read_killed_process(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
+				size_t *end)
+{
+	struct frag_cursor c = frag_cursor_at(in, at);
+	struct frag_message_value size = { .there = false };
+	uint64_t id;
+
+	if (!frag_match(&c, "Killedprocess%n", NULL, &id) && !frag_match(&c, "Killprocess%n", NULL, &id))
+		return false;
+	m->wording = FRAG_WORDING_KILLED;
+	*end = c.at;
+	if (frag_match(&c, "%?anon-rss:%s", &size, NULL) && size.there) {
+		m->processes[0].id = id;
+		m->processes[0].bytes = size.bytes;
+		m->process_count = 1;
+	}
+	return true;
+}
+
+/* The shell's word for a process that SIGKILL ended: alone in its line, or behind a script's line. */
+static bool read_killed(const struct frag_stripped_text *in, size_t at, struct frag_message *m, size_t *end)
+{
+	const size_t behind = at + sizeof("Killed") - 1;
+	struct frag_cursor c = frag_cursor_at(in, at);
+	const size_t line = frag_text_before(in, at, ":line");
+
+	if (frag_match(&c, "Killedprocess", NULL, NULL))
+		return read_killed_process(in, at, m, end);
+	m->wording = FRAG_WORDING_SIGKILL;
+	*end = behind;
+	if ((in->begins[at] || strchr("|]>", in->text[at - 1])) && (behind == in->used || in->begins[behind]))
+		return true;
+	return line != SIZE_MAX && line >= c.head && at > 0 && frag_is_digit(in->text[at - 1]);
+}
+
+/* "Failed to allocate 172.000MB (usage: tensors) on ND 0:NC 0, current utilization: * total: 15.855GB". */
+static bool read_neuron(const struct frag_stripped_text *in, size_t at, struct frag_message *m, size_t *end)
+{
+	struct frag_message_value size[2] = { { .there = false } };
+	struct frag_cursor c = frag_cursor_at(in, at);
+	uint64_t number = FRAG_NO_GPU;
+
+	if (!frag_match(&c, "Failedtoallocate%s(usage:%l)onND%n:%[%?total:%s", size, &number))
+		return false;
+	m->wording = FRAG_WORDING_NEURON;
+	m->gpu = number < FRAG_NO_GPU ? (uint32_t)number : FRAG_NO_GPU;
+	frag_message_note(m, FRAG_SAID_ASKED, size[0]);
+	frag_message_note(m, FRAG_SAID_ALLOCATED, size[1]);
+	*end = c.at;
+	return size[0].there;
+}
+
 /* JAX and XLA print the size, and CuPy, in a phrase that begins alike, the size of its pool
  * too. */
 static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
@@ -515,7 +170,7 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 		"Outofmemorywhiletryingtoallocate%s", "Outofmemoryallocating%s",
 		"Failedtoallocaterequestfor%s", "outofmemorytoallocate%s",
 	};
-	static const struct piece cupy[] = {
+	static const struct frag_piece cupy[] = {
 		{ "allocatedsofar:%s", FRAG_SAID_RESERVED },
 		{ "total%s", FRAG_SAID_RESERVED },
 		{ "limitsetto%s", FRAG_SAID_TOTAL },
@@ -527,11 +182,11 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 	uint64_t number;
 
 	/* the kernel's words begin alike */
-	if (frag_match(&c, "Outofmemory:Killedprocess", NULL, NULL)) {
-		m->wording = FRAG_WORDING_KILLED;
-		*end = c.at;
+	if (frag_match(&c, "Outofmemory:", NULL, NULL) && read_killed_process(in, c.at, m, end))
 		return true;
-	}
+	c = frag_cursor_at(in, at);
+	if (read_neuron(in, at, m, end))
+		return true;
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms) && !size.there; i++)
 		frag_match(&c, forms[i], &size, NULL);
 	if (!size.there)
@@ -539,7 +194,7 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 	if (frag_match(&c, "(%NB)", NULL, &number) && number < (UINT64_C(1) << 53))
 		size = (struct frag_message_value){ .bytes = number, .there = true };
 	frag_message_note(m, FRAG_SAID_ASKED, size);
-	m->wording = read_pieces(&c, cupy, m) ? FRAG_WORDING_CUPY : FRAG_WORDING_XLA;
+	m->wording = frag_read_pieces(&c, cupy, m) ? FRAG_WORDING_CUPY : FRAG_WORDING_XLA;
 	*end = c.at;
 	return true;
 }
@@ -548,18 +203,21 @@ static bool read_xla(const struct frag_stripped_text *in, size_t at, struct frag
 static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag_message *m,
 		     size_t *end)
 {
-	const bool pool = ends_with(in, at, "poolsizeexceeded(");
+	const bool pool = frag_text_ends_with(in, at, "poolsizeexceeded(");
 	struct frag_cursor c = frag_cursor_at(in, at), whole = c;
 	struct frag_message_value size;
 
 	/* TensorFlow's pool */
-	if (frag_match(&whole, "failedtoallocate%d%l(%s)fromdevice:CUDA_ERROR_OUT_OF_MEMORY", &size, NULL)) {
+	m->named = frag_match(&whole, "failedtoallocate%d%l(%s)fromdevice:hipError", &size, NULL);
+	if (m->named)
+		m->accelerator = FRAG_HIP;
+	if (m->named || frag_match(&whole, "failedtoallocate%d%l(%s)fromdevice:CUDA_ERROR_OUT_OF_MEMORY", &size, NULL)) {
 		frag_message_note(m, FRAG_SAID_ASKED, size);
 		m->wording = FRAG_WORDING_TF_POOL;
 		*end = whole.at;
 		return true;
 	}
-	if ((!pool && !ends_with(in, at, "CUDAerror("))
+	if ((!pool && !frag_text_ends_with(in, at, "CUDAerror("))
 	    || !frag_match(&c, "failedtoallocate%s)", &size, NULL) || !size.there)
 		return false;
 	frag_message_note(m, FRAG_SAID_ASKED, size);
@@ -594,14 +252,16 @@ static bool read_rmm(const struct frag_stripped_text *in, size_t at, struct frag
 
 /* Each text that a row was made from is in tests/commands/explain_messages/servers.py, with its public thread. */
 const struct frag_form frag_forms[] = {
-	{ "Triedtoallocate", .read = read_torch },
-	{ "outofmemory.", .read = read_torch_head, .bare = true },
+	{ "Triedtoallocate", .read = frag_read_torch },
+	{ "Allocatortriedtoallocate", .read = frag_read_torch },
+	{ "outofmemory.", .read = frag_read_torch_head, .bare = true },
 	{ "exceedallowedmemory", .read = read_async },
 	{ "outofmemorytryingtoallocate", .read = read_bfc },
 	{ "Outofmemory", .read = read_xla, .bare = true },
 	{ "outofmemorytoallocate", .read = read_xla },
 	{ "Failedtoallocate", .read = read_xla },
 	{ "failedtoallocate", .read = read_rmm },
+	{ "Killed", .read = read_killed },
 
 	/* vLLM */
 	{ "Freememoryondevice", NULL, "(%h/%s)onstartupislessthandesiredGPUmemoryutilization(%d,%s)",
@@ -615,6 +275,8 @@ const struct frag_form frag_forms[] = {
 	  "%os'smaxseqlen(%d),%o(%sKVcacheisneeded,whichislargerthantheavailableKVcachememory(%s)"
 	  "%[.Basedontheavailablememory,theestimatedmaximummodellengthis%b",
 	  FRAG_WORDING_VLLM_LENGTH, FRAG_FORM_FAILS, FORM(ASKED, KV_FREE, FRAG_SAID_TOKENS) },
+	{ "Toserveatleastonerequestwiththemodel", NULL, "", FRAG_WORDING_VLLM_LENGTH, FRAG_FORM_FAILS,
+	  .sizes = 0 },
 	{ "thecurrentvLLMinstancecanuse", NULL,
 	  "total_gpu_memory(%s)xgpu_memory_utilization(%d)=%s", FRAG_WORDING_VLLM_CACHE,
 	  FRAG_FORM_BEFORE, FORM(TOTAL, ALLOWED), .starts = true },
@@ -670,6 +332,8 @@ const struct frag_form frag_forms[] = {
 	/* ONNX Runtime */
 	{ "requestedbufferofsize", "Failedtoallocatememoryfor", "%b", FRAG_WORDING_ONNX,
 	  FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "requestedbufferofsize", "Failedtoallocate", "%b", FRAG_WORDING_ONNX, FRAG_FORM_FAILS,
+	  FORM(ASKED) },
 	{ "Availablememoryof", NULL, "%bissmallerthanrequestedbytesof%b", FRAG_WORDING_ONNX,
 	  FRAG_FORM_FAILS, FORM(FREE, ASKED) },
 	{ "CreatingBFCArenaforCuda", NULL, "%?memorylimit:%b", FRAG_WORDING_ONNX,
@@ -678,13 +342,18 @@ const struct frag_form frag_forms[] = {
 	/* Paddle */
 	{ "Cannotallocate", "OutofmemoryerroronGPU",
 	  "%smemoryonGPU%n,%smemoryhasbeenallocatedandavailablememoryisonly%s",
-	  FRAG_WORDING_PADDLE, FRAG_FORM_FAILS, FORM(ASKED, RESERVED, FREE) },
+	  FRAG_WORDING_PADDLE, FRAG_FORM_FAILS, FORM(ASKED, FRAG_SAID_USED, FREE) },
 	{ "Cannotallocate", "OutofmemoryerroronGPU", "%smemoryonGPU%n,availablememoryisonly%s",
 	  FRAG_WORDING_PADDLE, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
 	{ "Cannotallocate", "OutofmemoryerroronGPU", "%sGPUmemory,availablememoryis%s",
 	  FRAG_WORDING_PADDLE, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "Cannotallocate", "[Errno12]", "memory", FRAG_WORDING_HOST, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Cannotallocate", "fork", "memory", FRAG_WORDING_HOST, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Cannotallocate", "unabletommap", "memory", FRAG_WORDING_HOST, FRAG_FORM_FAILS, .sizes = 0 },
 
 	/* TensorFlow, and JAX behind the message */
+	{ "OOMwhenallocatingtensorwithshape", NULL, "%ejob:localhost/replica:0/task:0/device%~CPU",
+	  FRAG_WORDING_CPU, FRAG_FORM_FAILS, FORM(ASKED), .bare = true },
 	{ "OOMwhenallocatingtensorwithshape", NULL, "%e%[%?GPU:%n", FRAG_WORDING_TENSOR,
 	  FRAG_FORM_FAILS, FORM(ASKED), .bare = true },
 	{ "cuMemAllocAsyncfailedtoallocate", NULL,
@@ -721,7 +390,10 @@ const struct frag_form frag_forms[] = {
 	  FRAG_FORM_FAILS, FORM(ASKED) },
 	{ "Requestedamountofmemory(", NULL, "%s)couldnotbeallocated", FRAG_WORDING_TENSORRT,
 	  FRAG_FORM_FAILS, FORM(ASKED) },
-	{ "CUDAruntimeerrorin", NULL, "%?outofmemory", FRAG_WORDING_TENSORRT, FRAG_FORM_FAILS,
+	{ "Executorcreationfailed", NULL,
+	  "duetoinsufficientGPUmemory%[%?TotalGPUmemory(GiB):%hFreeGPUmemorybeforecomponentcreationattempt(GiB):%h",
+	  FRAG_WORDING_TENSORRT, FRAG_FORM_FAILS, FORM(TOTAL, FREE) },
+	{ "CUDAruntimeerrorin", NULL, "%?outof", FRAG_WORDING_TENSORRT, FRAG_FORM_FAILS,
 	  .sizes = 0 },
 	{ "Loadedenginesize:", NULL, "%s", FRAG_WORDING_TENSORRT, FRAG_FORM_BEFORE,
 	  FORM(PARAMETERS), .starts = true },
@@ -735,12 +407,14 @@ const struct frag_form frag_forms[] = {
 	/* messages with a request at most */
 	{ "Allocationondevice", NULL, "%[%n", FRAG_WORDING_COMFYUI, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "NVML_SUCCESS==r", NULL, "%?ASSERTFAILED", FRAG_WORDING_NVML, FRAG_FORM_FAILS, .sizes = 0 },
-	{ "FailedtoCUDAcalloc", NULL, "%s", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, FORM(ASKED) },
-	{ "FailedtoCUDAmalloc", NULL, "%s", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, FORM(ASKED) },
-	{ "NCCLWARN", NULL, "Cudafailure%?outofmemory", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "NVML_SUCCESS==r", NULL, "INTERNAL", FRAG_WORDING_NVML, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "FailedtoCUDAhost", NULL, "%l%s", FRAG_WORDING_PINNED, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "FailedtoCUDA", NULL, "%l%s", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, FORM(ASKED) },     /* calloc, callocasync, malloc */
+	{ "NCCLWARN", NULL, "Cudafailure%?outof", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "NCCLWARN", NULL, "Cudafailure2", FRAG_WORDING_NCCL, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "CUDAError:outofmemoryat", NULL, "%?cumem_allocator", FRAG_WORDING_VMM, FRAG_FORM_FAILS,
 	  .sizes = 0 },
+	{ "CUDAError:outofmemoryat", "wake_up", "", FRAG_WORDING_VMM, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "cuMemCreate", NULL, "%~CUDA_ERROR_OUT_OF_MEMORY%!(", FRAG_WORDING_VMM, FRAG_FORM_FAILS,
 	  .sizes = 0 },
 	{ "cudaErrorerror:2(outofmemory)", NULL, "%?func=resume", FRAG_WORDING_VMM, FRAG_FORM_FAILS,
@@ -753,6 +427,8 @@ const struct frag_form frag_forms[] = {
 	{ "FINDwasunabletofindanengine", NULL, "", FRAG_WORDING_CUDNN, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "outofresource:sharedmemory", NULL, "%~Required:%b%~Hardwarelimit:%b", FRAG_WORDING_SHARED,
 	  FRAG_FORM_FAILS, FORM(ASKED, ALLOWED) },
+	{ "outofresource:sharedmemory", NULL, "%~Required:%b%~Hardwarelimitation:%b", FRAG_WORDING_SHARED,
+	  FRAG_FORM_FAILS, FORM(ASKED, ALLOWED) },
 	{ "outofresource:sharedmemory", NULL, "", FRAG_WORDING_SHARED, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "_host_malloc:failedtoallocate", NULL, "%sofpinnedmemory", FRAG_WORDING_PINNED,
 	  FRAG_FORM_FAILS, FORM(ASKED) },
@@ -760,7 +436,7 @@ const struct frag_form frag_forms[] = {
 	  .sizes = 0 },
 	{ "DefaultCPUAllocator:", NULL, "%?triedtoallocate%s", FRAG_WORDING_CPU, FRAG_FORM_FAILS,
 	  FORM(ASKED) },
-	{ "DefaultCPUAllocator:", NULL, "notenoughmemory", FRAG_WORDING_CPU, FRAG_FORM_FAILS,
+	{ "DefaultCPUAllocator:", NULL, "", FRAG_WORDING_CPU, FRAG_FORM_FAILS,
 	  .sizes = 0 },
 	{ "_ArrayMemoryError:Unabletoallocate", NULL, "%s", FRAG_WORDING_CPU, FRAG_FORM_FAILS,
 	  FORM(ASKED) },
@@ -768,33 +444,192 @@ const struct frag_form frag_forms[] = {
 	{ "Memorycgroupoutofmemory", NULL, "", FRAG_WORDING_KILLED, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "oom-kill:", NULL, "", FRAG_WORDING_KILLED, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "OOMKilled", NULL, "", FRAG_WORDING_KILLED, FRAG_FORM_FAILS, .sizes = 0 },
-	{ "alloc_token_slots", NULL, "%?outofmemory", FRAG_WORDING_SLOTS, FRAG_FORM_FAILS, .sizes = 0 },
-	{ "alloc_req_slots", NULL, "%?outofmemory", FRAG_WORDING_SLOTS, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "alloc_token_slots", NULL, "%?outof", FRAG_WORDING_SLOTS, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "alloc_req_slots", NULL, "%?outof", FRAG_WORDING_SLOTS, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "outofmemory.PleasesetasmallernumberforprefillchunkPrefill", NULL, "", FRAG_WORDING_SLOTS,
 	  FRAG_FORM_FAILS, .sizes = 0 },
 	{ "Attemptingtoallocate", "RESOURCE_EXHAUSTED", "%s.Thatwasnotpossible.Thereare%sfree",
 	  FRAG_WORDING_TPU, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "Attemptingtoallocate", NULL, "%s.Thatwasnotpossible.Thereare%sfree", FRAG_WORDING_TPU,
+	  FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "Attemptingtoallocate", NULL, "%s.Thatwasnotpossible", FRAG_WORDING_TPU, FRAG_FORM_FAILS,
+	  FORM(ASKED) },
 	{ "Attemptingtoreserve", "RESOURCE_EXHAUSTED", "%satthebottomofmemory%?Thereare%sfree",
 	  FRAG_WORDING_TPU, FRAG_FORM_FAILS, FORM(ASKED, FREE) },
+	{ "Attemptingtoreserve", NULL, "%satthebottomofmemory", FRAG_WORDING_TPU, FRAG_FORM_FAILS,
+	  FORM(ASKED) },
 	{ "Largestcontiguousregionoffreememory:", NULL, "%s", FRAG_WORDING_TPU, FRAG_FORM_AFTER,
 	  FORM(FRAG_SAID_CONTIGUOUS) },
 	{ "[metal::malloc]Attemptingtoallocate", NULL, "%s%?maximumallowedbuffersizeof%s",
 	  FRAG_WORDING_MLX, FRAG_FORM_FAILS, FORM(ASKED, ALLOWED) },
+	{ "[metal::malloc]Attemptingtoallocate", NULL, "%s", FRAG_WORDING_METAL, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "[metal::malloc]Attemptingtoallocate", NULL, "", FRAG_WORDING_METAL, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "]Unabletoallocate", "malloc", "%s", FRAG_WORDING_METAL, FRAG_FORM_FAILS, FORM(ASKED) },
 	{ "UR_RESULT_ERROR_OUT_OF_", NULL, "", FRAG_WORDING_LEVEL_ZERO, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "maxseqlen(", NULL, "%b)islargerthanthemaximumnumberoftokensthatcanbestoredinKVcache(%b)",
 	  FRAG_WORDING_VLLM_TOKENS, FRAG_FORM_FAILS, FORM(FRAG_SAID_WANTED, FRAG_SAID_TOKENS) },
+	{ "islargerthanthemaximumnumberoftokensthatcanbestoredinKVcache", NULL, "(%b)",
+	  FRAG_WORDING_VLLM_TOKENS, FRAG_FORM_FAILS, FORM(FRAG_SAID_TOKENS) },
 	{ "Memoryprofilingresults:", NULL, "total_gpu_memory=%sinitial_memory_usage=%speak_torch_memory"
 	  "=%smemory_usage_post_profile=%snon_torch_memory=%skv_cache_size=%s", FRAG_WORDING_VLLM_TOKENS,
 	  FRAG_FORM_BEFORE, FORM(TOTAL, FRAG_SAID_ALL, ACTIVATIONS, FRAG_SAID_ALL, OUTSIDE, KV_FREE),
 	  .starts = true },
 	{ "nrt_tensor_allocate", NULL, "%?fail", FRAG_WORDING_NEURON, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "status=4message=\"AllocationFailure", "nrt_", "", FRAG_WORDING_NEURON, FRAG_FORM_FAILS,
+	  .sizes = 0 },
+	{ "FailedtoallocDEVICEmemory:", NULL, "%b", FRAG_WORDING_NEURON, FRAG_FORM_FAILS, FORM(ASKED) },
 	{ "HIPerror:outofmemory", NULL, "", FRAG_WORDING_HIP, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "hipErrorOutOfMemory", NULL, "", FRAG_WORDING_HIP, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "CUDAerror:outofmemory", NULL, "", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "CUDAerror:anerroroccurred:outofmemory", NULL, "", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS,
 	  .sizes = 0 },
 	{ "CUDA_ERROR_OUT_OF_MEMORY", NULL, "%!(", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS, .sizes = 0 },
+	{ "cudaErrorMemoryAllocation", "memory_resource", "", FRAG_WORDING_RMM, FRAG_FORM_FAILS, .sizes = 0 },
 	{ "cudaErrorMemoryAllocation", NULL, "", FRAG_WORDING_DRIVER, FRAG_FORM_FAILS, .sizes = 0 },
+
+	/* the host: processes, their heaps, and what ends them */
+	{ "insufficientsharedmemory(shm)", NULL, "", FRAG_WORDING_SHM,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Errorwhilecreatingsharedmemorysegment", NULL, "", FRAG_WORDING_SHM,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "unabletoallocatesharedmemory", NULL, "", FRAG_WORDING_SHM,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "unabletowritetofile</torch", NULL, "", FRAG_WORDING_SHM,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "/dev/shm", NULL, "%?Nospaceleft", FRAG_WORDING_SHM,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "DataLoaderworker", NULL, "%?killedbysignal:Killed", FRAG_WORDING_KILLED,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "oom_kill", NULL, "event", FRAG_WORDING_KILLED,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "OOM-killed", NULL, "", FRAG_WORDING_KILLED,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "what():std::bad_alloc", NULL, "%!:", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Javaheapspace", NULL, "", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "JavaScriptheapoutof", NULL, "", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "afterusingallavailableRAM", NULL, "", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "triedtoallocatemorememorythanisavailable", NULL, "", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Toolargeswapspace.", NULL, "%soutofthe%stotalCPUmemory",
+	  FRAG_WORDING_HOST, FRAG_FORM_FAILS, FORM(ASKED, TOTAL) },
+	{ "Thenodewaslowonresource:", NULL, "memory", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "killedduetomemorypressure", NULL, "", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "noderunninglowonmemory", NULL, "%?runningwas%s/%s",
+	  FRAG_WORDING_HOST, FRAG_FORM_FAILS, FORM(ALLOCATED, TOTAL) },
+	{ "noderunninglowonmemory", NULL, "", FRAG_WORDING_HOST,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Signal9(SIGKILL)", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Signals.SIGKILL:9", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "exitcode:-9", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "code137", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "code:137", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Code:137", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Code\":137", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "status137", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "***Error137", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "signal:killed", NULL, "", FRAG_WORDING_SIGKILL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "[WinError1455]", NULL, "", FRAG_WORDING_PAGING,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Thepagingfileistoosmall", NULL, "", FRAG_WORDING_PAGING,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+
+	/* drivers of graphics, and limits of one buffer */
+	{ "Invalidbuffersize:", NULL, "%s",
+	  FRAG_WORDING_BUFFER, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "Requestedbuffersizeexceedsdevicebuffersizelimit", NULL, "%?bufferofsize%b",
+	  FRAG_WORDING_BUFFER, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "canNOTallocatememoryblockwithsizelargerthan", NULL, "%s!Triedtoallocate%s",
+	  FRAG_WORDING_BUFFER, FRAG_FORM_FAILS, FORM(ALLOWED, ASKED) },
+	{ "Devicememoryallocationofsize", NULL, "%bfailed%?exceedsdevicememoryallocationlimit",
+	  FRAG_WORDING_BUFFER, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "Devicememoryallocationofsize", NULL, "%bfailed",
+	  FRAG_WORDING_GRAPHICS, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "ErrorOutOfDeviceMemory", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "VK_ERROR_OUT_OF_DEVICE_MEMORY", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CL_MEM_OBJECT_ALLOCATION_FAILURE", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CL_OUT_OF_RESOURCES", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "8007000E", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "E_OUTOFMEMORY", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Couldnotallocatetensorwith", NULL, "%s.%?enoughGPUvideomemory",
+	  FRAG_WORDING_GRAPHICS, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "CallbackErrorOutOfMemory", NULL, "", FRAG_WORDING_METAL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Insufficientdevicememory", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Notenoughallocatabledevicememory", NULL, "", FRAG_WORDING_GRAPHICS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+
+	/* other runtimes */
+	{ "memoryisn'tenoughandallocfailed", NULL, "%?allocsize:%b",
+	  FRAG_WORDING_DEVICE, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "Memoryallocationerroronworker", NULL, "%?Freememory:%b%~Requestedmemory:%b",
+	  FRAG_WORDING_DEVICE, FRAG_FORM_FAILS, FORM(FREE, ASKED) },
+	{ "Allocationfailedforsize::", NULL, "%b",
+	  FRAG_WORDING_DEVICE, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "rtMalloc", NULL, "%?fail", FRAG_WORDING_DEVICE,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "NRT_RESOURCE", NULL, "", FRAG_WORDING_NEURON,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "PI_ERROR_OUT_OF_", NULL, "", FRAG_WORDING_LEVEL_ZERO,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "ZE_RESULT_ERROR_OUT_OF_", NULL, "", FRAG_WORDING_LEVEL_ZERO,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CUBLAS_STATUS_NOT_INITIALIZED", NULL, "", FRAG_WORDING_CUBLAS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "CUDAfailure2:", NULL, "outof", FRAG_WORDING_ONNX,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Cudafailure", "NCCL", "%?outof", FRAG_WORDING_NCCL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "ncclUnhandledCudaError", NULL, "%?outof", FRAG_WORDING_NCCL,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "OutOfMemory(Requestedsizewas", NULL, "%b",
+	  FRAG_WORDING_TENSORRT, FRAG_FORM_FAILS, FORM(ASKED) },
+	{ "Ranoutofmemoryinmemoryspace", NULL, "%l.Used%sof%s%l.",
+	  FRAG_WORDING_HBM, FRAG_FORM_FAILS, FORM(ASKED, ALLOWED) },
+	{ "InsufficientVRAM", NULL, "formodelandcache", FRAG_WORDING_EXLLAMA,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "InsufficientVRAM", NULL, "insplitformodelandcache", FRAG_WORDING_EXLLAMA,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "InsufficientVRAM", NULL, "", FRAG_WORDING_OTHER,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "insufficientVRAM", NULL, "", FRAG_WORDING_OTHER,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Somemodulesaredispatched", NULL, "%?enoughGPURAM", FRAG_WORDING_DISPATCH,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "outofmemoryoccurredwhenwarmingup", NULL, "", FRAG_WORDING_WARMUP,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Prefilloutof", NULL, "memory.Trytolower", FRAG_WORDING_SLOTS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Decodeoutof", NULL, "memory.Trytolower", FRAG_WORDING_SLOTS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "Notenoughmemorytohandle", NULL, "", FRAG_WORDING_SLOTS,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "outofresource:tensormemory", NULL, "", FRAG_WORDING_SHARED,
+	  FRAG_FORM_FAILS, .sizes = 0 },
+	{ "outofresource:threads", NULL, "", FRAG_WORDING_SHARED,
+	  FRAG_FORM_FAILS, .sizes = 0 },
 
 	/* RMM */
 	{ "[Upstream", NULL,
@@ -832,6 +667,23 @@ static uint32_t device_before(const struct frag_stripped_text *in, size_t at)
 	return i < at && i > 0 && frag_is_letter(in->text[i - 1]) ? device : FRAG_NO_GPU;
 }
 
+/* "ROCm0" is of HIP, "SYCL0" of an XPU, what begins "Metal" a Mac's; others say nothing. */
+static void note_accelerator(const struct frag_stripped_text *in, size_t at, struct frag_message *m)
+{
+	static const struct {
+		const char *name;
+		enum frag_accelerator accelerator;
+	} devices[] = { { "CUDA", FRAG_CUDA }, { "ROCm", FRAG_HIP }, { "SYCL", FRAG_XPU }, { "CANN", FRAG_NPU } };
+
+	while (at > 0 && frag_is_digit(in->text[at - 1]))
+		at--;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
+		if (frag_text_ends_with(in, at, devices[i].name)) {
+			m->accelerator = devices[i].accelerator;
+			m->named = true;
+		}
+}
+
 static bool form_match(const struct frag_stripped_text *in, size_t at, const struct frag_form *form,
 		       struct frag_message *m, size_t *end)
 {
@@ -839,7 +691,7 @@ static bool form_match(const struct frag_stripped_text *in, size_t at, const str
 	struct frag_cursor c = frag_cursor_at(in, at);
 	uint64_t number = UINT64_MAX;
 
-	if (form->near && text_before(in, at, form->near) == SIZE_MAX)
+	if (form->near && frag_text_before(in, at, form->near) == SIZE_MAX)
 		return false;
 	if (!frag_match(&c, form->words, NULL, NULL) || !frag_match(&c, form->pattern, sizes, &number))
 		return false;
@@ -847,12 +699,54 @@ static bool form_match(const struct frag_stripped_text *in, size_t at, const str
 		number = device_before(in, at);
 	if (form->device && number == FRAG_NO_GPU)
 		return false;
+	if (form->device)
+		note_accelerator(in, at, m);
 	if (number < FRAG_NO_GPU)
 		m->gpu = (uint32_t)number;
 	for (int i = 0; i < form->sizes; i++)
 		frag_message_note(m, form->said[i], sizes[i]);
 	*end = c.at;
 	return true;
+}
+
+/* Do the words stand at `text` with one letter wrong? Its index; SIZE_MAX: not so. */
+static size_t wrong_letter(const char *text, const char *words)
+{
+	size_t wrong = SIZE_MAX;
+
+	for (size_t i = 0; words[i]; i++) {
+		if (text[i] == words[i])
+			continue;
+		/* in another case they are other words */
+		if (wrong != SIZE_MAX || !frag_is_letter(text[i]) || !frag_is_letter(words[i])
+		    || ((unsigned char)text[i] ^ (unsigned char)words[i]) == ('a' ^ 'A'))
+			return SIZE_MAX;
+		wrong = i;
+	}
+	return wrong;
+}
+
+bool frag_forms_correct(struct frag_stripped_text *in)
+{
+	bool any = false;
+
+	if (in->used > CORRECTED_MOST)
+		return false;
+	for (const struct frag_form *form = frag_forms; form->words; form++) {
+		const size_t length = strlen(form->words);
+
+		if (length < CORRECTED_WORDS || form->role != FRAG_FORM_FAILS)
+			continue;
+		for (size_t at = 0; at + length <= in->used; at++) {
+			const size_t wrong = wrong_letter(in->text + at, form->words);
+
+			if (wrong == SIZE_MAX)
+				continue;
+			in->text[at + wrong] = form->words[wrong];
+			any = true;
+		}
+	}
+	return any;
 }
 
 const struct frag_form *frag_form_read(const struct frag_stripped_text *in, size_t at,

@@ -1,157 +1,10 @@
-/* match.c - strips white space from any bytes, and matches patterns in the result. */
+/* match.c - matches patterns in a text without white space. */
 #include "messages/match.h"
 
 #include <string.h>
 
 #include "base/format.h"
 #include "base/parse.h"
-
-/* What may be under way between two bytes. */
-enum { IN_TEXT, IN_ESCAPE, IN_SEQUENCE, IN_TITLE, AFTER_BACKSLASH, IN_ESCAPED, AFTER_C2 };
-
-#define ESCAPE 0x1b
-#define BELL 0x07
-#define STEP_MOST 8             /* bytes of text that one byte may bring */
-
-static void strip_whitespace_put(struct frag_stripped_text *to, unsigned char byte)
-{
-	/* prefixes of quotes and comments before each line are not part of the text */
-	if (to->fresh && byte && strchr(">#|*", byte))
-		return;
-	to->text[to->used] = (char)byte;
-	to->begins[to->used] = to->fresh;
-	to->line[to->used++] = (uint32_t)to->lines;
-	to->fresh = false;
-}
-
-/* NUL, blanks, line ends, what else cannot be seen, and what may begin something of that kind. */
-static bool strip_whitespace_is_plain(unsigned char c)
-{
-	return c > ' ' && c != '\\' && c != 0x7f && c != 0xc2;
-}
-
-static uint8_t strip_whitespace_begin(struct frag_stripped_text *to, unsigned char c)
-{
-	switch (c) {
-	case '\n':
-		to->lines++;
-		to->fresh = true;
-		return IN_TEXT;
-	case ESCAPE:
-		return IN_ESCAPE;
-	case '\\':
-		return AFTER_BACKSLASH;
-	case 0xc2:
-		return AFTER_C2;
-	default:
-		if (strip_whitespace_is_plain(c))
-			strip_whitespace_put(to, c);
-		return IN_TEXT;
-	}
-}
-
-/* The bytes that looked escaped are text. */
-static void put_held(struct frag_stripped_text *to)
-{
-	strip_whitespace_put(to, '\\');
-	for (uint8_t i = 0; to->state == IN_ESCAPED && i < to->matched; i++)
-		strip_whitespace_put(to, (unsigned char)to->escaped[i]);
-}
-
-/*
- * Strings of JSON or Python escape line ends, tabs and the byte that begins a colour; a log of
- * such strings has the escapes.
- */
-static uint8_t after_backslash(struct frag_stripped_text *to, unsigned char c)
-{
-	switch (c) {
-	case 'n':
-		to->fresh = true;
-		return IN_TEXT;
-	case 't':
-	case 'r':
-		return IN_TEXT;
-	case '"':
-		strip_whitespace_put(to, c);
-		return IN_TEXT;
-	case 'u':
-	case 'x':
-		to->escaped = c == 'u' ? "u001b" : "x1b";
-		to->matched = 1;
-		return IN_ESCAPED;
-	default:
-		put_held(to);
-		return strip_whitespace_begin(to, c);
-	}
-}
-
-static uint8_t in_escaped(struct frag_stripped_text *to, unsigned char c)
-{
-	const char wanted = to->escaped[to->matched];
-
-	if (c != (unsigned char)wanted && !(wanted == 'b' && c == 'B')) {
-		put_held(to);
-		return strip_whitespace_begin(to, c);
-	}
-	return to->escaped[++to->matched] ? IN_ESCAPED : IN_ESCAPE;
-}
-
-/* A byte in a state that is not IN_TEXT. Returns the next one. A line end ends them all. */
-static uint8_t strip_whitespace_step(struct frag_stripped_text *to, unsigned char c)
-{
-	switch (to->state) {
-	case IN_ESCAPE:         /* CSI, a command of the operating system, or two bytes in all */
-		return c == '['	   ? IN_SEQUENCE
-		       : c == ']'  ? IN_TITLE
-		       : c == '\n' ? strip_whitespace_begin(to, c)
-				   : IN_TEXT;
-	case IN_SEQUENCE:
-		if (c >= 0x20 && c < 0x40)
-			return IN_SEQUENCE;
-		return c >= 0x40 && c < 0x7f ? IN_TEXT : strip_whitespace_begin(to, c);
-	case IN_TITLE:
-		if (c == ESCAPE || c == '\n')
-			return strip_whitespace_begin(to, c);
-		return c == BELL || c == '\\' ? IN_TEXT : IN_TITLE;    /* or escaped itself */
-	case AFTER_C2:          /* U+00A0 is a blank */
-		if (c == 0xa0)
-			return IN_TEXT;
-		strip_whitespace_put(to, 0xc2);
-		return strip_whitespace_begin(to, c);
-	case IN_ESCAPED:
-		return in_escaped(to, c);
-	default:
-		return after_backslash(to, c);
-	}
-}
-
-size_t frag_stripped_text(struct frag_stripped_text *to, const char *bytes, size_t n)
-{
-	size_t i = 0;
-
-	for (; i < n && to->used + STEP_MOST <= to->capacity; i++) {
-		const unsigned char c = (unsigned char)bytes[i];
-
-		if (to->state != IN_TEXT)
-			to->state = strip_whitespace_step(to, c);
-		else if (strip_whitespace_is_plain(c))
-			strip_whitespace_put(to, c);
-		else
-			to->state = strip_whitespace_begin(to, c);
-	}
-	return i;
-}
-
-void frag_stripped_end(struct frag_stripped_text *to)
-{
-	if (to->used + STEP_MOST <= to->capacity) {
-		if (to->state == AFTER_BACKSLASH || to->state == IN_ESCAPED)
-			put_held(to);
-		else if (to->state == AFTER_C2)
-			strip_whitespace_put(to, 0xc2);
-	}
-	to->state = IN_TEXT;
-}
 
 #define HEAD_MOST 512           /* bytes of a line that may stand before a message */
 #define BRACKET_MOST 48
@@ -207,9 +60,49 @@ static size_t bracket(const struct frag_cursor *c)
 	return 0;
 }
 
+#define RANK "[rank"
+
+static size_t digits_at(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && frag_is_digit(text[i]))
+		i++;
+	return i;
+}
+
+/*
+ * Where the line behind this one begins, if this one is of a rank that the message's first line does
+ * not name, and that one is not; else 0.
+ */
+static size_t behind_other_rank(const struct frag_cursor *c)
+{
+	const size_t length = sizeof(RANK) - 1, left = c->in->used - c->at;
+	const char *here = c->in->text + c->at, *first = c->in->text + c->head;
+	const size_t name = left > length && memcmp(here, RANK, length) == 0
+			    ? length + digits_at(here + length, left - length) : 0;
+	size_t behind;
+
+	if (!name || left <= name || here[name] != ']')
+		return 0;
+	for (size_t i = 0; i + name < c->body - c->head; i++)
+		if (memcmp(first + i, here, name + 1) == 0)
+			return 0;
+	behind = frag_line_behind(c->in, c->at);
+	if (c->in->used - behind <= name || memcmp(c->in->text + behind, here, name) == 0)
+		return 0;
+	return behind;
+}
+
 /* The byte at the cursor; 0 behind the last one. */
 static char peek(struct frag_cursor *c)
 {
+	if (c->at < c->in->used && c->at > c->body && c->in->begins[c->at] && c->at != c->passed
+	    && c->in->text[c->at] == '[') {
+		const size_t behind = behind_other_rank(c);
+
+		c->at = behind ? behind : c->at;
+	}
 	if (c->at < c->in->used && c->in->begins[c->at] && c->at != c->passed && c->at > c->body) {
 		const size_t shared = prefix(c);
 
@@ -241,7 +134,7 @@ static const struct unit {
 } units[] = {
 	{ "bytes", 0 }, { "byte", 0 },
 	{ "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 }, { "TiB", 40 },
-	{ "KB", 10 }, { "MB", 20 }, { "GB", 30 }, { "TB", 40 },
+	{ "KB", 10 }, { "kB", 10 }, { "MB", 20 }, { "GB", 30 }, { "TB", 40 },
 	{ "B", 0 }, { "K", 10 }, { "M", 20 }, { "G", 30 },      /* of XLA and TensorFlow */
 	{ NULL, 0 }
 };
@@ -250,6 +143,18 @@ static const struct unit {
 static size_t least_bytes(const struct frag_cursor *c, size_t most)
 {
 	return c->in->used - c->at < most ? c->in->used - c->at : most;
+}
+
+/* XLA writes "1.05G free", "19.47G of 15.75G hbm" and "12.15G at the bottom". */
+static bool is_word_behind(const struct frag_cursor *c)
+{
+	static const char *const words[] = { "free", "of", "hbm", "atthe", "reserv" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (least_bytes(c, strlen(words[i])) == strlen(words[i])
+		    && memcmp(c->in->text + c->at, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
 }
 
 static const struct unit *match_unit(struct frag_cursor *c)
@@ -263,8 +168,8 @@ static const struct unit *match_unit(struct frag_cursor *c)
 			p++;
 		}
 		/* a letter alone is no unit where a word begins with it */
-		if (!*p && (unit->name[1] || !frag_is_letter(peek(&behind)) || unit->name[0] == 'B'
-			    || strncmp(c->in->text + behind.at, "free", least_bytes(&behind, 4)) == 0)) {
+		if (!*p && (unit->name[1] || !frag_is_letter(peek(&behind)) || behind.in->begins[behind.at]
+			    || unit->name[0] == 'B' || is_word_behind(&behind))) {
 			*c = behind;
 			return unit;
 		}
@@ -324,6 +229,7 @@ static struct frag_message_value figure(const struct number *n, unsigned shift)
 		.bytes = fits ? (uint64_t)bytes : 0,
 		.error = shift ? (uint64_t)((unit + scale) / (2 * scale)) : 0,
 		.there = fits,
+		.huge = !fits,
 	};
 }
 
@@ -457,6 +363,29 @@ static bool match_decimal(struct frag_cursor *c)
 	return c->at > from;
 }
 
+/* "95.44%": 9544. */
+static bool match_percent(struct frag_cursor *c, uint64_t *hundredths)
+{
+	uint64_t whole, part = 0;
+	size_t from;
+
+	if (!match_number(c, false, &whole) || whole > 1000)
+		return false;
+	if (peek(c) == '.') {
+		from = ++c->at;
+		match_number(c, false, &part);
+		for (size_t i = c->at - from; i > 2; i--)
+			part /= 10;
+		if (c->at - from == 1)
+			part *= 10;
+	}
+	if (peek(c) != '%')
+		return false;
+	c->at++;
+	*hundredths = 100 * whole + part;
+	return true;
+}
+
 #define SKIPPED_MOST 400        /* bytes up to a text that is searched for */
 
 /* Moves to the text of the pattern up to its next %. */
@@ -474,7 +403,7 @@ static bool skip_to(struct frag_cursor *c, const char *text)
 
 static bool is_size(char what)
 {
-	return what && strchr("sthbze", what);
+	return what && strchr("sthMbze", what);
 }
 
 static bool match_one_size(struct frag_cursor *c, char what, struct frag_message_value *size)
@@ -487,6 +416,8 @@ static bool match_one_size(struct frag_cursor *c, char what, struct frag_message
 		return true;
 	case 'h':
 		return match_bare(c, 30, size);
+	case 'M':
+		return match_bare(c, 20, size);
 	case 'b':
 		return match_bare(c, 0, size);
 	case 'z':
@@ -521,6 +452,8 @@ static size_t match_token(struct frag_cursor *c, const char *token, uint64_t *nu
 		return match_number(c, false, &ignored) && ignored;
 	case 'd':
 		return match_decimal(c);
+	case 'p':
+		return match_percent(c, number);
 	case 'w':
 		return match_letters(c) && match_number(c, false, number);
 	case '~':
@@ -576,4 +509,71 @@ bool frag_match(struct frag_cursor *cursor, const char *pattern, struct frag_mes
 		return false;
 	*cursor = good ? c : sure;
 	return true;
+}
+
+size_t frag_line_text(const struct frag_stripped_text *in, size_t at, char *to, size_t room)
+{
+	size_t i = frag_cursor_at(in, at).head, used = 0;
+	const size_t first = i;
+
+	for (; i < in->used && used + 2 < room && (i == first || !in->begins[i]); i++) {
+		if (i > first && in->line[i] & 1)
+			to[used++] = ' ';
+		to[used++] = in->text[i];
+	}
+	to[used] = '\0';
+	return used;
+}
+
+size_t frag_line_behind(const struct frag_stripped_text *in, size_t at)
+{
+	const bool *p = at + 1 < in->used ? memchr(in->begins + at + 1, 1, in->used - at - 1) : NULL;
+
+	return p ? (size_t)(p - in->begins) : in->used;
+}
+
+#define BEFORE_MOST 300         /* squeezed bytes of a message that stand before its words */
+
+int frag_read_pieces(struct frag_cursor *c, const struct frag_piece *pieces, struct frag_message *m)
+{
+	const struct frag_piece *piece;
+	int count = 0;
+
+	do {
+		struct frag_cursor next = *c;
+		struct frag_message_value size = { .there = false };
+		uint64_t number = UINT64_MAX;
+
+		frag_match(&next, "%~", NULL, NULL);
+		for (piece = pieces; piece->pattern; piece++)
+			if (frag_match(&next, piece->pattern, &size, &number))
+				break;
+		if (!piece->pattern)
+			break;
+		frag_message_note(m, piece->said, size);
+		if (number < FRAG_NO_GPU && m->gpu == FRAG_NO_GPU
+		    && strchr(piece->pattern, '%')[1] == 'w')
+			m->gpu = (uint32_t)number;
+		*c = next;
+		count++;
+	} while (piece->pattern);
+	return count;
+}
+
+bool frag_text_ends_with(const struct frag_stripped_text *in, size_t at, const char *words)
+{
+	const size_t length = strlen(words);
+
+	return at >= length && memcmp(in->text + at - length, words, length) == 0;
+}
+
+size_t frag_text_before(const struct frag_stripped_text *in, size_t at, const char *words)
+{
+	const size_t length = strlen(words);
+
+	for (size_t i = at < length ? SIZE_MAX : at - length;
+	     i != SIZE_MAX && at - i <= BEFORE_MOST; i--)
+		if (memcmp(in->text + i, words, length) == 0)
+			return i;
+	return SIZE_MAX;
 }

@@ -42,7 +42,7 @@ static int64_t message_verdict_unserved(int64_t free, bool segments)
 }
 
 /* Percentages are compared a hundredfold, in integers: 2^53 of them fit. */
-enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL], bool segments)
+enum frag_shortage frag_shortage_of(const int64_t at[FRAG_AT_ALL], bool segments)
 {
 	const int64_t asked = at[FRAG_AT_ASKED], total = at[FRAG_AT_TOTAL], free = at[FRAG_AT_FREE];
 	const int64_t room = free + at[FRAG_AT_UNALLOCATED];
@@ -51,13 +51,13 @@ enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL], bool segme
 		.need = asked, .live = total - room, .usable = total,
 		.retry_succeeds = frag_segment_of(asked, segments) <= free,
 	};
-	const enum frag_oom_cause cause = frag_oom_cause_of(&facts);
+	const enum frag_oom_verdict verdict = frag_oom_verdict_of(&facts);
 
-	if (cause == FRAG_CAUSE_TOO_LARGE)
+	if (verdict == FRAG_VERDICT_TOO_LARGE)
 		return FRAG_SHORT_OVER_DEVICE;
-	if (cause == FRAG_CAUSE_TRANSIENT)
+	if (verdict == FRAG_VERDICT_TRANSIENT)
 		return FRAG_SHORT_REFUSED;
-	if (cause == FRAG_CAUSE_CAPACITY)
+	if (verdict == FRAG_VERDICT_CAPACITY)
 		return 100 * outside > 5 * total
 		       && 100 * asked <= 100 * (room + outside) - 2 * total
 		       ? FRAG_SHORT_OUTSIDE : FRAG_SHORT_CAPACITY;
@@ -330,6 +330,9 @@ static void settle_allocated(struct frag_message *m)
 static void derived_values_settle(struct frag_message *m)
 {
 	m->total = m->said[FRAG_SAID_TOTAL];
+	/* Paddle's allocated bytes are those of everyone: the total without the free ones */
+	if (m->wording == FRAG_WORDING_PADDLE && !m->total.there)
+		m->total = sum(m->said[FRAG_SAID_USED], m->said[FRAG_SAID_FREE]);
 	settle_allocated(m);
 	settle_free(m);
 	settle_reserved(m);
@@ -353,6 +356,7 @@ void frag_message_note(struct frag_message *m, enum frag_said which, struct frag
 {
 	struct frag_message_value *said = &m->said[which];
 
+	m->huge |= which == FRAG_SAID_ASKED && size.huge;
 	if (which == FRAG_SAID_ALL || !size.there)
 		return;
 	if (which == FRAG_SAID_OTHERS && said->there) {         /* one for each process */
@@ -403,15 +407,15 @@ static void judge_budget(struct frag_message *m)
 	error = need->error + room->error;
 	m->possible = over;
 	/* by the message its limit is exceeded; the values show whether the device is */
-	m->verdict = m->wording == FRAG_WORDING_VLLM_CACHE ? FRAG_SHORT_UNKNOWN : FRAG_SHORT_LIMIT;
+	m->shortage = FRAG_SHORT_LIMIT;
 	if (!need->there || !room->there)
 		return;
 	if (need->bytes <= room->bytes)
-		m->verdict = FRAG_SHORT_LIMIT;
+		m->shortage = FRAG_SHORT_LIMIT;
 	else if (!starts || (m->total.there && need->bytes > m->total.bytes))
-		m->verdict = FRAG_SHORT_CAPACITY;
+		m->shortage = FRAG_SHORT_CAPACITY;
 	else if (m->total.there)
-		m->verdict = FRAG_SHORT_OUTSIDE;
+		m->shortage = FRAG_SHORT_OUTSIDE;
 	if (need->bytes + error < room->bytes)
 		m->possible = 1U << FRAG_SHORT_LIMIT;
 	else if (need->bytes > room->bytes + error)
@@ -474,6 +478,13 @@ static bool is_over_limit(const struct frag_message *m)
 
 	if (frag_message_is_budget(m))
 		return true;
+	/* the total is the limit that the program set its pool: what is not printed does not matter */
+	if (m->wording == FRAG_WORDING_CUPY && m->total.there && m->reserved.there)
+		return held + m->said[FRAG_SAID_ASKED].bytes > m->total.bytes;
+	/* more than the limit itself is refused whatever is free */
+	if (allowed->there && allowed->bytes < m->total.bytes
+	    && m->said[FRAG_SAID_ASKED].bytes > allowed->bytes + 2 * m->precision)
+		return true;
 	return allowed->there && allowed->bytes < m->total.bytes
 	       && (!m->free.there || m->free.bytes >= m->said[FRAG_SAID_ASKED].bytes)
 	       && held + m->said[FRAG_SAID_ASKED].bytes + 3 * m->precision > allowed->bytes;
@@ -493,6 +504,19 @@ static bool is_contradiction(const struct frag_message *m)
 	return held.there && held.bytes > total->bytes + total->error + held.error;
 }
 
+/*
+ * Paddle prints what was free for everyone and what was allocated, and has released its idle chunks.
+ * Perhaps other processes have part of it: memory outside stays possible.
+ */
+static bool is_short_of_free(const struct frag_message *m)
+{
+	const struct frag_message_value *asked = &m->said[FRAG_SAID_ASKED];
+
+	return m->wording == FRAG_WORDING_PADDLE && asked->there && m->said[FRAG_SAID_USED].there
+	       && m->free.there && asked->bytes > m->free.bytes + m->free.error + asked->error
+	       && !(m->total.there && asked->bytes > m->total.bytes);
+}
+
 /* A verdict that needs no search. */
 static bool judge_at_once(struct frag_message *m)
 {
@@ -501,22 +525,31 @@ static bool judge_at_once(struct frag_message *m)
 	if (m->unread & (1U << FRAG_SAID_ASKED | 1U << FRAG_SAID_TOTAL | 1U << FRAG_SAID_FREE
 			 | 1U << FRAG_SAID_ALLOCATED | 1U << FRAG_SAID_UNALLOCATED
 			 | 1U << FRAG_SAID_ALLOWED))
-		m->verdict = FRAG_SHORT_UNKNOWN;
+		m->shortage = FRAG_SHORT_UNKNOWN;
+	else if (m->huge)
+		m->shortage = FRAG_SHORT_NOT_DEVICE_MEMORY;
 	else if (is_contradiction(m))
-		m->verdict = FRAG_SHORT_CONTRADICTION;
+		m->shortage = FRAG_SHORT_CONTRADICTION;
+	else if (is_short_of_free(m))
+		m->shortage = FRAG_SHORT_CAPACITY;
 	else if (speaker->decided)
-		m->verdict = speaker->verdict;
+		m->shortage = speaker->shortage;
 	else if (m->wording == FRAG_WORDING_VLLM_START || (m->over_limit && !frag_message_is_budget(m)))
-		m->verdict = FRAG_SHORT_LIMIT;
+		m->shortage = FRAG_SHORT_LIMIT;
 	else if (m->wording == FRAG_WORDING_TENSORRT && !m->said[FRAG_SAID_ASKED].there && m->total.there
 		 && m->said[FRAG_SAID_FREE].there && 20 * m->said[FRAG_SAID_FREE].bytes < m->total.bytes)
-		m->verdict = FRAG_SHORT_CAPACITY;
+		m->shortage = FRAG_SHORT_CAPACITY;
 	else if (m->said[FRAG_SAID_CONTIGUOUS].there && m->free.there
 		 && m->free.bytes >= m->said[FRAG_SAID_ASKED].bytes)
-		m->verdict = FRAG_SHORT_FRAGMENTATION;
+		m->shortage = FRAG_SHORT_FRAGMENTATION;
+	else if (m->wording == FRAG_WORDING_TPU && m->free.there && m->said[FRAG_SAID_ASKED].bytes
+		 > m->free.bytes + m->free.error + m->said[FRAG_SAID_ASKED].error)
+		m->shortage = FRAG_SHORT_CAPACITY;       /* one process has a chip, without a cache */
 	else
 		return false;
-	m->possible = m->verdict == FRAG_SHORT_UNKNOWN ? (1U << FRAG_SHORTAGES) - 1 : 1U << m->verdict;
+	m->possible = m->shortage == FRAG_SHORT_UNKNOWN ? (1U << FRAG_SHORTAGES) - 1 : 1U << m->shortage;
+	if (is_short_of_free(m))
+		m->possible |= 1U << FRAG_SHORT_OUTSIDE;
 	return true;
 }
 
@@ -531,13 +564,13 @@ void frag_message_judge(struct frag_message *m)
 		return;
 	if (frag_message_is_budget(m)) {
 		judge_budget(m);
-		if (m->verdict != FRAG_SHORT_UNKNOWN)
-			m->possible |= 1U << m->verdict;
+		if (m->shortage != FRAG_SHORT_UNKNOWN)
+			m->possible |= 1U << m->shortage;
 		return;
 	}
 	if (!m->said[FRAG_SAID_ASKED].there) {
 		m->possible = (1U << FRAG_SHORTAGES) - 1;
-		m->verdict = FRAG_SHORT_UNKNOWN;
+		m->shortage = FRAG_SHORT_UNKNOWN;
 		return;
 	}
 	set_ranges(&r, m);
@@ -550,39 +583,42 @@ void frag_message_judge(struct frag_message *m)
 			(int64_t)m->unallocated.bytes,
 		};
 
-		m->verdict = frag_shortage_of(at, r.segments);
+		m->shortage = frag_shortage_of(at, r.segments);
 		/* without its unallocated bytes, what is outside is not known */
-		if (m->wording == FRAG_WORDING_ASYNC && m->verdict == FRAG_SHORT_OUTSIDE)
-			m->verdict = FRAG_SHORT_CAPACITY;
-		m->possible |= 1U << m->verdict;
-		if (m->verdict > FRAG_SHORT_OUTSIDE && is_held_outside(m)) {
-			m->verdict = FRAG_SHORT_OUTSIDE;
+		if (m->wording == FRAG_WORDING_ASYNC && m->shortage == FRAG_SHORT_OUTSIDE)
+			m->shortage = FRAG_SHORT_CAPACITY;
+		m->possible |= 1U << m->shortage;
+		if (m->shortage > FRAG_SHORT_OUTSIDE && is_held_outside(m)) {
+			m->shortage = FRAG_SHORT_OUTSIDE;
 			m->possible |= 1U << FRAG_SHORT_OUTSIDE;
 		}
+		/* what llama.cpp has free is what was, without the buffers that the log has: perhaps not all of them */
+		if (m->wording == FRAG_WORDING_LLAMA && m->shortage == FRAG_SHORT_REFUSED)
+			m->shortage = FRAG_SHORT_UNKNOWN;
 		return;
 	}
-	m->verdict = FRAG_SHORT_UNKNOWN;
+	m->shortage = FRAG_SHORT_UNKNOWN;
 	for (int i = 0; i < FRAG_SHORTAGES; i++)
 		if (m->possible == 1U << i)
-			m->verdict = (enum frag_oom_verdict)i;
+			m->shortage = (enum frag_shortage)i;
 }
 
-const enum frag_oom_cause frag_shortage_causes[] = {
-	[FRAG_SHORT_OVER_DEVICE] = FRAG_CAUSE_TOO_LARGE,
-	[FRAG_SHORT_REFUSED] = FRAG_CAUSE_REFUSED,
-	[FRAG_SHORT_OUTSIDE] = FRAG_CAUSE_OUTSIDE,
-	[FRAG_SHORT_CAPACITY] = FRAG_CAUSE_CAPACITY,
-	[FRAG_SHORT_TIGHT] = FRAG_CAUSE_FRAGMENTATION,
-	[FRAG_SHORT_FRAGMENTATION] = FRAG_CAUSE_FRAGMENTATION,
-	[FRAG_SHORT_UNKNOWN] = FRAG_CAUSE_UNKNOWN,
-	[FRAG_SHORT_CONTRADICTION] = FRAG_CAUSE_CONTRADICTION,
-	[FRAG_SHORT_LIMIT] = FRAG_CAUSE_LIMIT,
-	[FRAG_SHORT_NOT_DEVICE_MEMORY] = FRAG_CAUSE_NOT_DEVICE_MEMORY,
+const enum frag_oom_verdict frag_shortage_verdicts[] = {
+	[FRAG_SHORT_OVER_DEVICE] = FRAG_VERDICT_TOO_LARGE,
+	[FRAG_SHORT_REFUSED] = FRAG_VERDICT_REFUSED,
+	[FRAG_SHORT_OUTSIDE] = FRAG_VERDICT_OUTSIDE,
+	[FRAG_SHORT_CAPACITY] = FRAG_VERDICT_CAPACITY,
+	[FRAG_SHORT_TIGHT] = FRAG_VERDICT_FRAGMENTATION,
+	[FRAG_SHORT_FRAGMENTATION] = FRAG_VERDICT_FRAGMENTATION,
+	[FRAG_SHORT_UNKNOWN] = FRAG_VERDICT_UNKNOWN,
+	[FRAG_SHORT_CONTRADICTION] = FRAG_VERDICT_CONTRADICTION,
+	[FRAG_SHORT_LIMIT] = FRAG_VERDICT_LIMIT,
+	[FRAG_SHORT_NOT_DEVICE_MEMORY] = FRAG_VERDICT_NOT_DEVICE_MEMORY,
 };
 
-enum frag_oom_cause frag_message_cause(const struct frag_message *m)
+enum frag_oom_verdict frag_message_verdict(const struct frag_message *m)
 {
-	return frag_shortage_causes[m->verdict];
+	return frag_shortage_verdicts[m->shortage];
 }
 
 const char *const frag_missing_names[] = { "asked", "total", "free", "allocated", "reserved", NULL };
@@ -599,7 +635,7 @@ void frag_message_missing(const struct frag_message *m, const char *names[FRAG_M
 	};
 	int count = 0;
 
-	for (int i = 0; m->verdict == FRAG_SHORT_UNKNOWN && i < FRAG_MISSING_MAX; i++)
+	for (int i = 0; m->shortage == FRAG_SHORT_UNKNOWN && i < FRAG_MISSING_MAX; i++)
 		if (!there[i])
 			names[count++] = frag_missing_names[i];
 	names[count] = NULL;

@@ -54,6 +54,18 @@ enum frag_wording {
 	FRAG_WORDING_TF_POOL,   /* "failed to allocate 17.79G (19104890880 bytes) from device" */
 	FRAG_WORDING_TPU,       /* "Attempting to allocate 300.11M. ... There are 1.05G free." */
 	FRAG_WORDING_MLX,       /* "[metal::malloc] Attempting to allocate 10 bytes" */
+	FRAG_WORDING_SHM,       /* "insufficient shared memory (shm)" */
+	FRAG_WORDING_HOST,      /* "what(): std::bad_alloc", "Java heap space" */
+	FRAG_WORDING_SIGKILL,   /* "Signal 9 (SIGKILL) received by PID 4121" */
+	FRAG_WORDING_PAGING,    /* "[WinError 1455] The paging file is too small" */
+	FRAG_WORDING_BUFFER,    /* "Invalid buffer size: 19.45 GiB" */
+	FRAG_WORDING_HBM,       /* "Used 19.47G of 15.75G hbm. Exceeded hbm capacity by 3.72G." */
+	FRAG_WORDING_DISPATCH,  /* "Some modules are dispatched on the CPU or the disk." */
+	FRAG_WORDING_WARMUP,    /* "CUDA out of memory occurred when warming up sampler" */
+	FRAG_WORDING_EXLLAMA,   /* "Insufficient VRAM in split for model and cache" */
+	FRAG_WORDING_METAL,     /* "kIOGPUCommandBufferCallbackErrorOutOfMemory" */
+	FRAG_WORDING_GRAPHICS,  /* "ErrorOutOfDeviceMemory", "CL_MEM_OBJECT_ALLOCATION_FAILURE" */
+	FRAG_WORDING_DEVICE,    /* "memory isn't enough and alloc failed, ... alloc size: 2048B" */
 	FRAG_WORDING_LEVEL_ZERO,        /* "UR_RESULT_ERROR_OUT_OF_RESOURCES" */
 	FRAG_WORDING_VLLM_TOKENS,       /* "max seq len (32768) is larger than ... KV cache (13360)" */
 	FRAG_WORDING_NEURON,    /* "Failed to allocate ... nrt_tensor_allocate" */
@@ -71,6 +83,7 @@ struct frag_message_value {
 	uint64_t bytes, error;
 	bool there;
 	bool negative;          /* less than nothing: -bytes */
+	bool huge;              /* was printed, and no device has as much: not there */
 };
 
 /* The parts of what a program needs, as JSON and people have them. */
@@ -98,9 +111,11 @@ enum frag_said {
 
 #define FRAG_NO_GPU UINT32_MAX
 #define FRAG_PROCESSES_MAX 4
+#define FRAG_UNREAD_MAX 3
+#define FRAG_UNREAD_ROOM 100
 
 /* In the order in which they are tried: the first that holds. */
-enum frag_oom_verdict {
+enum frag_shortage {
 	FRAG_SHORT_OVER_DEVICE, FRAG_SHORT_REFUSED, FRAG_SHORT_OUTSIDE, FRAG_SHORT_CAPACITY,
 	FRAG_SHORT_TIGHT, FRAG_SHORT_FRAGMENTATION,
 	FRAG_SHORT_UNKNOWN,     /* the verdict depends on missing values */
@@ -111,7 +126,7 @@ enum frag_oom_verdict {
 };
 
 /* The word for it: nearly full qualifies fragmentation. */
-extern const enum frag_oom_cause frag_shortage_causes[];
+extern const enum frag_oom_verdict frag_shortage_verdicts[];
 
 /* Free chunks that a dump lists. */
 struct frag_free_chunks {
@@ -128,6 +143,9 @@ struct frag_message {
 	const char *pool;               /* RMM's memory resource, static; NULL: none is named */
 	uint32_t rank;                  /* that the line names; or FRAG_NO_GPU */
 	uint32_t unread;                /* a bit for each value whose words have no number */
+	uint8_t unread_count;           /* of the sentences that these words are in, as far as there is space */
+	char unread_text[FRAG_UNREAD_MAX][FRAG_UNREAD_ROOM];
+	bool huge;                      /* the request is more than any device has: a corrupt size */
 	bool enabled;                   /* by its text expandable_segments is enabled */
 	bool named;                     /* it names its accelerator */
 	bool cuda_variable;             /* it advises PYTORCH_CUDA_ALLOC_CONF */
@@ -140,7 +158,7 @@ struct frag_message {
 	struct frag_message_value total, free, allocated, unallocated, reserved, outside;
 	struct frag_message_value need; /* of a budget: what must fit it */
 	uint64_t precision;             /* the largest error of a printed value */
-	enum frag_oom_verdict verdict;
+	enum frag_shortage shortage;
 	uint32_t possible;              /* a bit for each that the errors allow, the verdict too */
 	bool over_limit;                /* of the program's own, as far as the digits go */
 };
@@ -170,7 +188,7 @@ extern const char *const frag_missing_names[];
 void frag_message_missing(const struct frag_message *m, const char *names[FRAG_MISSING_MAX + 1]);
 
 /* The word for its verdict, after frag_message_judge(). */
-enum frag_oom_cause frag_message_cause(const struct frag_message *m);
+enum frag_oom_verdict frag_message_verdict(const struct frag_message *m);
 
 /* A point, and ranges, of what decides. Bytes, each below 2^53. */
 enum {
@@ -186,6 +204,6 @@ struct frag_shortage_ranges {
 
 /* What the allocator asks the device for: PyTorch for segments, others for the request. */
 int64_t frag_segment_of(int64_t asked, bool segments);
-enum frag_oom_verdict frag_shortage_of(const int64_t at[FRAG_AT_ALL], bool segments);
+enum frag_shortage frag_shortage_of(const int64_t at[FRAG_AT_ALL], bool segments);
 /* A bit for each that some point within the ranges has. */
 uint32_t frag_shortages_of(const struct frag_shortage_ranges *r);

@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-#define UNKNOWN .decided = true, .verdict = FRAG_SHORT_UNKNOWN
-#define HOST .on = FRAG_ON_CPU, .decided = true, .verdict = FRAG_SHORT_NOT_DEVICE_MEMORY
-#define OUTSIDE .decided = true, .verdict = FRAG_SHORT_OUTSIDE
+#define UNKNOWN .decided = true, .shortage = FRAG_SHORT_UNKNOWN
+#define HOST .on = FRAG_ON_CPU, .decided = true, .shortage = FRAG_SHORT_NOT_DEVICE_MEMORY
+#define OUTSIDE .decided = true, .shortage = FRAG_SHORT_OUTSIDE
 
 const struct frag_speaker frag_speakers[] = {
 	[FRAG_WORDING_CACHED] = { "pytorch", .text = "PyTorch 0.4 to 1.3" },
@@ -23,10 +23,11 @@ const struct frag_speaker frag_speakers[] = {
 	[FRAG_WORDING_VLLM_CACHE] = { "vllm", .text = "vLLM's KV cache" },
 	[FRAG_WORDING_VLLM_LENGTH] = { "vllm", .text = "vLLM's KV cache" },
 	[FRAG_WORDING_VLLM_TOKENS] = { "vllm", .text = "vLLM's KV cache", .decided = true,
-				       .verdict = FRAG_SHORT_LIMIT },
+				       .shortage = FRAG_SHORT_LIMIT },
 	[FRAG_WORDING_SGLANG] = { "sglang", .text = "SGLang" },
 	[FRAG_WORDING_LLAMA] = { "llama.cpp", .text = "llama.cpp or Ollama" },
-	[FRAG_WORDING_OLLAMA] = { "llama.cpp", .text = "Ollama", FRAG_ON_CPU },
+	[FRAG_WORDING_OLLAMA] = { "llama.cpp", .text = "Ollama", HOST, .means =
+		"memory of the host, where the layers are that the GPU has not" },
 	[FRAG_WORDING_ONNX] = { "onnxruntime", .text = "ONNX Runtime's arena" },
 	[FRAG_WORDING_PADDLE] = { "paddle", .text = "Paddle" },
 	[FRAG_WORDING_TENSOR] = { "tensorflow", .text = "TensorFlow", FRAG_ON_UNKNOWN },
@@ -36,7 +37,7 @@ const struct frag_speaker frag_speakers[] = {
 	[FRAG_WORDING_SUMMARY] = { "pytorch", .text = "torch.cuda.memory_summary()" },
 	[FRAG_WORDING_STATS] = { "pytorch", .text = "torch.cuda.memory_stats()" },
 	[FRAG_WORDING_OVERFLOW] = { "pytorch", .text = "PyTorch", .decided = true,
-		.verdict = FRAG_SHORT_NOT_DEVICE_MEMORY, .means =
+		.shortage = FRAG_SHORT_NOT_DEVICE_MEMORY, .means =
 		"a request of more than 1 EB is a corrupt size, no lack of memory: a negative or"
 		" uninitialized number, or the result of an earlier fault" },
 	[FRAG_WORDING_COMFYUI] = { "cudaMallocAsync", .text = "PyTorch with cudaMallocAsync, as ComfyUI"
@@ -57,7 +58,7 @@ const struct frag_speaker frag_speakers[] = {
 		"cuDNN found no algorithm: often its workspace, outside PyTorch's allocator, does not"
 		" fit" },
 	[FRAG_WORDING_SHARED] = { "shared-memory", .text = "Triton", .decided = true,
-		.verdict = FRAG_SHORT_NOT_DEVICE_MEMORY, .means =
+		.shortage = FRAG_SHORT_NOT_DEVICE_MEMORY, .means =
 		"shared memory of one thread block, which is on the chip, and no device memory" },
 	[FRAG_WORDING_PINNED] = { "host", .text = "a pinned buffer", HOST, .means =
 		"pinned memory of the host, not of the GPU" },
@@ -66,15 +67,44 @@ const struct frag_speaker frag_speakers[] = {
 	[FRAG_WORDING_KILLED] = { "kernel", .text = "the kernel's OOM killer", HOST, .means =
 		"the kernel killed a process because memory of the host or of its cgroup ran out" },
 	[FRAG_WORDING_SLOTS] = { "sglang", .text = "SGLang", .decided = true,
-		.verdict = FRAG_SHORT_NOT_DEVICE_MEMORY, .means =
+		.shortage = FRAG_SHORT_NOT_DEVICE_MEMORY, .means =
 		"token slots of the server's own account ran out, no device memory" },
 	[FRAG_WORDING_TF_POOL] = { "tensorflow", .text = "TensorFlow's pool", OUTSIDE,
 		.means = "TensorFlow asks for its whole pool at once, not for a tensor, and the device"
 		" had less: another process holds it" },
 	[FRAG_WORDING_TPU] = { "jax", .text = "JAX on a TPU", FRAG_ON_TPU },
 	[FRAG_WORDING_MLX] = { "mlx", .text = "MLX", FRAG_ON_MPS, .decided = true,
-		.verdict = FRAG_SHORT_LIMIT, .means =
+		.shortage = FRAG_SHORT_LIMIT, .means =
 		"one buffer of Metal cannot be so large, whatever is free" },
+	[FRAG_WORDING_SHM] = { "host", .text = "shared memory of processes", HOST, .means =
+		"shared memory of the host's processes (/dev/shm), not of the GPU" },
+	[FRAG_WORDING_HOST] = { "host", .text = "an allocator of the host", HOST, .means =
+		"memory of the host, not of the GPU" },
+	[FRAG_WORDING_SIGKILL] = { "kernel", .text = "SIGKILL", HOST, .means =
+		"SIGKILL ended a process: usually the kernel's or the cluster's OOM killer, because memory of"
+		" the host or of its cgroup ran out, not that of the GPU" },
+	[FRAG_WORDING_PAGING] = { "host", .text = "Windows", HOST, .means =
+		"the commit limit of Windows: RAM and page file together are full; not the GPU" },
+	[FRAG_WORDING_BUFFER] = { "driver", .text = "a driver's limit of one buffer", FRAG_ON_UNKNOWN,
+		.decided = true, .shortage = FRAG_SHORT_LIMIT, .means =
+		"one buffer cannot be so large, whatever is free" },
+	[FRAG_WORDING_HBM] = { "jax", .text = "XLA's compiler", FRAG_ON_TPU, .decided = true,
+		.shortage = FRAG_SHORT_CAPACITY, .means = "the compiled program needs more HBM than the chip has" },
+	[FRAG_WORDING_DISPATCH] = { "other", .text = "Accelerate's device_map", FRAG_ON_UNKNOWN, .decided = true,
+		.shortage = FRAG_SHORT_CAPACITY, .means =
+		"the weights exceed the memory of the GPU that device_map may use, so that modules were placed on"
+		" the host or the disk" },
+	[FRAG_WORDING_WARMUP] = { "vllm", .text = "vLLM's warm-up", UNKNOWN, .means =
+		"the KV cache leaves too little for the sampler of that many sequences; the message has no sizes" },
+	[FRAG_WORDING_EXLLAMA] = { "other", .text = "ExLlama", .decided = true,
+		.shortage = FRAG_SHORT_CAPACITY, .means =
+		"the weights and the cache exceed what the GPUs have free, less what the split keeps back" },
+	[FRAG_WORDING_METAL] = { "driver", .text = "Metal", FRAG_ON_MPS, UNKNOWN, .means =
+		"Metal lacks memory for a command buffer: a Mac shares its memory with the system" },
+	[FRAG_WORDING_GRAPHICS] = { "driver", .text = "a graphics driver (Vulkan, OpenCL, Direct3D)", FRAG_ON_UNKNOWN,
+		UNKNOWN, .means = "the driver could not allocate device memory" },
+	[FRAG_WORDING_DEVICE] = { "other", .text = "a device's runtime", FRAG_ON_UNKNOWN, UNKNOWN, .means =
+		"the runtime could not allocate device memory" },
 	[FRAG_WORDING_LEVEL_ZERO] = { "driver", .text = "Level Zero, the driver of Intel GPUs (XPU)", FRAG_ON_XPU, UNKNOWN, .means =
 		"the driver of the XPU lacks resources, often device memory; it prints no numbers" },
 	[FRAG_WORDING_NEURON] = { "other", .text = "AWS Neuron", FRAG_ON_NEURON, UNKNOWN, .means =
@@ -130,6 +160,18 @@ const char *const frag_wording_names[] = {
 	[FRAG_WORDING_TF_POOL] = "tensorflow-pool",
 	[FRAG_WORDING_TPU] = "tpu",
 	[FRAG_WORDING_MLX] = "mlx",
+	[FRAG_WORDING_SHM] = "shm",
+	[FRAG_WORDING_HOST] = "host",
+	[FRAG_WORDING_SIGKILL] = "sigkill",
+	[FRAG_WORDING_PAGING] = "paging-file",
+	[FRAG_WORDING_BUFFER] = "buffer-limit",
+	[FRAG_WORDING_HBM] = "hbm",
+	[FRAG_WORDING_DISPATCH] = "device-map",
+	[FRAG_WORDING_WARMUP] = "vllm-warmup",
+	[FRAG_WORDING_EXLLAMA] = "exllama",
+	[FRAG_WORDING_METAL] = "metal",
+	[FRAG_WORDING_GRAPHICS] = "graphics",
+	[FRAG_WORDING_DEVICE] = "device",
 	[FRAG_WORDING_LEVEL_ZERO] = "level-zero",
 	[FRAG_WORDING_NEURON] = "neuron",
 	[FRAG_WORDING_HIP] = "hip",

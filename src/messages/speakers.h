@@ -25,7 +25,7 @@ struct frag_speaker {
 	const char *text;               /* for people */
 	enum frag_on on;                /* unless the message names another accelerator */
 	bool decided;                   /* the verdict does not depend on values */
-	enum frag_oom_verdict verdict;
+	enum frag_shortage shortage;
 	const char *means;              /* what its words mean; NULL: what its values say */
 };
 

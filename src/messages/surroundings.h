@@ -23,13 +23,13 @@
 	ONE(JAX, "jax")
 
 #define ONE(which, name) FRAG_SYSTEM_##which,
-enum frag_system { FRAG_SYSTEM_UNKNOWN, FRAG_SYSTEMS(ONE) FRAG_SYSTEM_COUNT };
+enum frag_system { FRAG_SYSTEM_UNKNOWN, FRAG_SYSTEMS(ONE) };
 #undef ONE
 #define ONE(which, name) FRAG_PHASE_##which,
 enum frag_phase { FRAG_PHASE_UNKNOWN, FRAG_PHASES(ONE) FRAG_PHASE_COUNT };
 #undef ONE
 #define ONE(which, name) FRAG_FRAMEWORK_##which,
-enum frag_framework { FRAG_FRAMEWORK_UNKNOWN, FRAG_FRAMEWORKS(ONE) FRAG_FRAMEWORK_COUNT };
+enum frag_framework { FRAG_FRAMEWORK_UNKNOWN, FRAG_FRAMEWORKS(ONE) };
 #undef ONE
 
 /* As JSON has them, from the one after UNKNOWN on, ended by NULL. */

@@ -526,11 +526,28 @@ static void raise_peaks(struct frag_metrics *peak, const struct frag_heap *heap,
 	}
 }
 
+void frag_metrics_read(struct frag_metrics *out, const struct frag_heap *heap,
+		       const struct frag_device *dev)
+{
+	read_heap(out, heap, dev);
+	find_percentages(out);
+}
+
 void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			   const struct frag_device *dev)
 {
-	read_heap(&metrics->now, heap, dev);
-	find_percentages(&metrics->now);
+	frag_metrics_read(&metrics->now, heap, dev);
+}
+
+bool frag_run_metrics_copy(struct frag_run_metrics *metrics, const struct frag_run_metrics *from)
+{
+	*metrics = (struct frag_run_metrics){
+		.now = from->now, .peak = from->peak, .series = from->series,
+		.level = from->level, .steps = from->steps, .peak_step = from->peak_step,
+		.at_peak = from->at_peak,
+	};
+	return frag_array_copy(&metrics->series, metrics->series != NULL, 0,
+			       sizeof(*metrics->series));
 }
 
 void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,
@@ -602,7 +619,7 @@ void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struc
 }
 
 /* A metric that the run could not measure has a distribution without steps. */
-void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result)
+void frag_run_metrics_result(struct frag_run_metrics *metrics, struct frag_result *result)
 {
 	int series = 0;
 

@@ -26,6 +26,9 @@ static inline bool frag_run_metrics_init(struct frag_run_metrics *metrics, enum 
 	return metrics->series || level != FRAG_LEVEL_ALL;
 }
 
+/* Likewise a copy, with a series that is its own. */
+bool frag_run_metrics_copy(struct frag_run_metrics *metrics, const struct frag_run_metrics *from);
+
 /* Reads the initial heap, before the first step. */
 void frag_run_metrics_begin(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			    const struct frag_device *dev);
@@ -36,12 +39,16 @@ void frag_run_metrics_raise(struct frag_run_metrics *metrics, const struct frag_
 void frag_run_metrics_step_in_pool(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 				   const struct frag_device *dev, uint64_t step, const double *t);
 
-/* Reads the heap into `now`, after a step with an observer, at any level. */
+/* The metrics of a heap on its device at present. */
+void frag_metrics_read(struct frag_metrics *out, const struct frag_heap *heap,
+		       const struct frag_device *dev);
+
+/* The same into `now`, after a step with an observer, at any level. */
 void frag_run_metrics_look(struct frag_run_metrics *metrics, const struct frag_heap *heap,
 			   const struct frag_device *dev);
 
-/* Fills the result's level, peak, last, steps and distributions. */
-void frag_run_metrics_result(const struct frag_run_metrics *metrics, struct frag_result *result);
+/* Fills the result's level, peak, last, steps and distributions; counts the last steps of these. */
+void frag_run_metrics_result(struct frag_run_metrics *metrics, struct frag_result *result);
 
 /*
  * What a run keeps of a step, without a call where that is little: nothing is written but what is

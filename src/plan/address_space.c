@@ -410,9 +410,9 @@ int frag_space_check(const struct frag_space *s, const struct frag_plan *plan,
 
 		if (placed[i].offset + s->size[placed[i].item] > placed[k].offset
 		    && frag_space_meet(s, one, other))
-			rc = frag_fail(err, FRAG_ETRACE, "%s: buffers %s, from step %" PRIu64 " at %"
-				       PRIu64 " to %" PRIu64 ", and %s, from step %" PRIu64 " at %"
-				       PRIu64 " to %" PRIu64 ", overlap", path,
+			rc = frag_fail(err, FRAG_ETRACE, "%s: buffers %s, from event %" PRIu64 " at"
+				       " %" PRIu64 " to %" PRIu64 ", and %s, from event %" PRIu64
+				       " at %" PRIu64 " to %" PRIu64 ", overlap", path,
 				       frag_show_id(&a->id, texts[0]), a->birth, offset[one],
 				       offset[one] + a->size, frag_show_id(&b->id, texts[1]), b->birth,
 				       offset[other], offset[other] + b->size);

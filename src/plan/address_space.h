@@ -99,9 +99,22 @@ struct frag_placing {
 	uint32_t order;                 /* which item is the best; below FRAG_SKYLINES */
 	const struct frag_job *stop;      /* called from the thread of the placement */
 	uint64_t *offset;               /* by item, owned by the caller */
+	bool always;                    /* a skyline that is stopped places all others by their class */
 	uint64_t looks;                 /* list entries that were inspected */
-	bool stopped;                   /* `stop` ended it, and some items are not placed */
+	uint64_t asked;                 /* how many they were when `stop` was called last */
+	bool stopped;                   /* `stop` ended it; without `always` some are not placed */
 };
+#define FRAG_PLAN_POLL (UINT64_C(1) << 20)      /* looks between two calls of `stop`, about */
+
+/* Calls `stop` where it is time for that. */
+static inline void frag_placing_poll(struct frag_placing *own)
+{
+	if (own->looks - own->asked < FRAG_PLAN_POLL)
+		return;
+	own->asked = own->looks;
+	own->stopped = frag_plan_is_over(own->stop);
+}
+
 #define FRAG_SKYLINES 16
 extern const char *const frag_skyline_names[FRAG_SKYLINES];
 

@@ -264,7 +264,7 @@ static int plan_take_take_row(struct taker *t, const struct frag_plan_row *row)
 	if (row->size < b->requested)
 		return refuse(t, "is smaller than what the trace requests", row);
 	if (!t->file->csv && row->end != b->end)
-		return refuse(t, "ends at another step of the trace", row);
+		return refuse(t, "ends at another event of the trace", row);
 	if (!t->file->csv && row->device != t->plan->spaces[b->space].device)
 		return refuse(t, "is on another device of the trace", row);
 	if (b->fixed && b->offset != row->offset)

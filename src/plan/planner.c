@@ -19,7 +19,6 @@
 #define FIRST_FIT FRAG_SKYLINES /* the order after these */
 #define SIDE_BY_SIDE 5          /* placements in memory at once */
 #define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
-#define ITEMS_POLL 256          /* of first fit, between calls of `stop` */
 
 struct extent {
 	uint64_t from, to;              /* bytes */
@@ -130,7 +129,7 @@ static int first_fit_place(struct frag_placing *own, struct frag_error *err)
 		meet(&w, 1, 0, w.leaves, i);
 		own->looks += w.met_count;
 		put(&w, i, is_free(&w, i, s->hint[i]) ? s->hint[i] : lowest_gap(&w, i));
-		own->stopped = k % ITEMS_POLL == ITEMS_POLL - 1 && frag_plan_is_over(own->stop);
+		frag_placing_poll(own);
 	}
 	free(keys);
 	free(w.reach);
@@ -345,16 +344,17 @@ static int place_by(struct planner *p, uint32_t first, uint32_t count, struct fr
 	for (uint32_t i = 0; i < count; i++)
 		of[i] = (struct frag_placing){
 			.space = &p->space, .order = first + i,
-			/* the first one always ends: there is no other plan of a million items */
-			.stop = first ? p->effort->job : NULL,
+			/* the first one always is a plan: there is no other of a million items */
+			.stop = p->effort->job, .always = !first,
 			.offset = offsets + (size_t)i * p->space.count,
 		};
 	rc = rc ? rc : frag_tasks_run(&tasks, err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		const char *name = first + i < FRAG_SKYLINES ? frag_skyline_names[first + i]
+		const char *name = of[i].always && of[i].stopped ? "skyline, then by class"
+				   : first + i < FRAG_SKYLINES ? frag_skyline_names[first + i]
 				   : p->space.hinted ? "hints" : "contention, life";
-		const uint64_t height = of[i].stopped ? UINT64_MAX
-						      : height_of(&p->space, of[i].offset);
+		const bool whole = !of[i].stopped || of[i].always;
+		const uint64_t height = whole ? height_of(&p->space, of[i].offset) : UINT64_MAX;
 
 		spend(p, of[i].looks);
 		p->stopped = p->stopped || of[i].stopped;

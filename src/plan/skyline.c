@@ -24,7 +24,7 @@
 
 #define NEVER UINT64_MAX
 #define BLOCK 128                       /* items */
-#define STEPS_POLL 4096                 /* between calls of `stop` */
+#define CLASSES 1024                    /* of sizes, eight between two powers of two */
 
 const char *const frag_skyline_names[FRAG_SKYLINES] = {
 	"skyline", "skyline, 20 levels", "skyline, area", "skyline, 8 levels", "skyline, 50 levels",
@@ -356,6 +356,69 @@ static uint32_t begin_skyline(struct skyline *w, struct frag_error *err)
 	return fixed;
 }
 
+/* The class of a size, and the size that all slots of it have; both in units. */
+static uint32_t class_of(uint64_t size, uint64_t *slot)
+{
+	uint32_t power = 0;
+
+	while (size >> power > 15)
+		power++;
+	*slot = (size + (UINT64_C(1) << power) - 1) >> power << power;
+	return power * 16 + (uint32_t)(*slot >> power);
+}
+
+/*
+ * Places what still waits above all placed items, in the order of time: in the slot of an item of
+ * the same class that has ended, else in a new one. It takes one pass, and is not low. False: out of
+ * memory (host).
+ */
+static bool place_waiting(struct skyline *w)
+{
+	const struct frag_space *s = w->s;
+	uint64_t *const offset = w->own->offset, top = 0, slot;
+	uint32_t empty[CLASSES], *ends = malloc(((size_t)s->times + 1) * sizeof(*ends));
+	uint32_t *link = malloc(((size_t)s->count + 1) * sizeof(*link));
+	bool *waits = calloc((size_t)s->count + 1, sizeof(*waits));
+	const bool good = ends && link && waits;
+
+	for (uint32_t n = 0; good && n < w->blocks; n++)
+		for (uint32_t k = 0; k < w->waiting[n]; k++)
+			waits[w->item[w->waiters[n * BLOCK + k].rank]] = true;
+	for (uint32_t i = 0; good && i < s->count; i++)
+		top = waits[i] ? top : frag_max(top, offset[i] + s->size[i]);
+	memset(empty, 0xff, sizeof(empty));
+	if (good)
+		memset(ends, 0xff, ((size_t)s->times + 1) * sizeof(*ends));
+	for (uint32_t i = 0, t = 0; good && i < s->count; i++) {
+		uint32_t class, *slots;
+
+		for (; t <= s->from[i]; t++)
+			for (uint32_t k = ends[t], next; k != UINT32_MAX; k = next) {
+				slots = &empty[class_of(s->size[k] / s->unit, &slot)];
+				next = link[k];
+				link[k] = *slots;
+				*slots = k;
+			}
+		if (!waits[i])
+			continue;
+		class = class_of(s->size[i] / s->unit, &slot);
+		if (empty[class] != UINT32_MAX
+		    && frag_space_offset(s, i, offset[empty[class]]) == offset[empty[class]]) {
+			offset[i] = offset[empty[class]];
+			empty[class] = link[empty[class]];
+		} else {
+			offset[i] = frag_space_offset(s, i, top);
+			top = offset[i] + slot * s->unit;
+		}
+		link[i] = ends[s->to[i]];
+		ends[s->to[i]] = i;
+	}
+	free(ends);
+	free(link);
+	free(waits);
+	return good;
+}
+
 int frag_skyline_place(struct frag_placing *own, struct frag_error *err)
 {
 	const struct frag_space *s = own->space;
@@ -374,10 +437,12 @@ int frag_skyline_place(struct frag_placing *own, struct frag_error *err)
 		skyline_lay_out(&w, &arena);
 		placed = begin_skyline(&w, err);
 	}
-	for (uint32_t steps = 1; placed < s->count && !own->stopped; steps++) {
+	while (placed < s->count && !own->stopped) {
 		placed += build_on(&w, &at);
-		own->stopped = steps % STEPS_POLL == 0 && frag_plan_is_over(own->stop);
+		frag_placing_poll(own);
 	}
+	if (own->stopped && own->always && !place_waiting(&w))
+		placed = UINT32_MAX;
 	free(arena.base);
 	return placed == UINT32_MAX ? frag_fail_nomem(err) : 0;
 }

@@ -48,10 +48,12 @@ static uint64_t fit_round(const uint64_t *param, uint64_t granularity, uint64_t 
 	return frag_round_up_pow2(bytes, param[ALIGN]);
 }
 
-static int fit_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+static struct frag_sought fit_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	out->bytes = frag_round_up_pow2(rq->bytes, p->param[ALIGN]);
-	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, 0),
+		.bytes = frag_round_up_pow2(rq->bytes, p->param[ALIGN]),
+	};
 }
 
 static frag_block choose_first(struct frag_policy *p, frag_list list, uint64_t need)

@@ -41,7 +41,7 @@ static const struct frag_param_spec bfc_params[] = {
  * Compares with the total separately for each decision, so that a run is valid for a range of
  * totals.
  */
-static bool limit_reaches(const struct frag_policy *p, uint64_t bytes)
+static bool limit_reaches(struct frag_policy *p, uint64_t bytes)
 {
 	const uint64_t limit = p->param[MEMORY_LIMIT];
 
@@ -49,7 +49,7 @@ static bool limit_reaches(const struct frag_policy *p, uint64_t bytes)
 }
 
 /* Returns the limit where a decision depends on its exact value. 0: there is no limit. */
-static uint64_t limit_of(const struct frag_policy *p)
+static uint64_t limit_of(struct frag_policy *p)
 {
 	const uint64_t limit = p->param[MEMORY_LIMIT];
 
@@ -107,7 +107,7 @@ static int bfc_extend(struct frag_policy *p, frag_list list, uint64_t need, frag
 	int rc;
 
 	if (!limit_reaches(p, held + need)) {
-		frag_heap_tried(p->heap, need);
+		frag_heap_note_tried(p->heap, need);
 		return -FRAG_EDEVMEM;
 	}
 	for (; t->region < need; doubled = true)
@@ -148,7 +148,7 @@ static int new_region(struct frag_policy *p, frag_list list, uint64_t need, frag
 }
 
 /* Is a remainder of this size split off, for a block of any size? */
-static bool splits_rest(const struct frag_policy *p, uint64_t rest)
+static bool splits_rest(struct frag_policy *p, uint64_t rest)
 {
 	const double fraction = frag_pytorch_real(p->param[FRAGMENTATION_FRACTION]);
 	uint64_t limit;
@@ -199,10 +199,12 @@ static uint64_t bfc_round(const uint64_t *param, uint64_t granularity, uint64_t 
 	return frag_round_up_pow2(bytes, UNIT);
 }
 
-static int bfc_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+static struct frag_sought bfc_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
-	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, 0),
+		.bytes = frag_round_up_pow2(rq->bytes, UNIT),
+	};
 }
 
 const struct frag_policy_ops frag_policy_bfc = {

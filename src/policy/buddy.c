@@ -12,7 +12,7 @@ static const struct frag_param_spec buddy_params[] = {
 	{ .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20, .min = 1,
 	  .power_of_two = true, .help = "the smallest segment" },
 	{ .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0, .power_of_two = true,
-	  .help = "bytes obtained before the first step and never released" },
+	  .help = "bytes obtained before the first event and never released" },
 	{ 0 },
 };
 
@@ -61,11 +61,12 @@ static uint64_t buddy_round(const uint64_t *param, uint64_t granularity, uint64_
 	return next_power(bytes, param[MIN]);
 }
 
-static int buddy_seek(struct frag_policy *p, const struct frag_request *rq,
-		      struct frag_sought *out)
+static struct frag_sought buddy_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	out->bytes = next_power(rq->bytes, p->param[MIN]);
-	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, 0),
+		.bytes = next_power(rq->bytes, p->param[MIN]),
+	};
 }
 
 static int buddy_free(struct frag_policy *p, frag_block b)

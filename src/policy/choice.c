@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "policy/evidence.h"
 #include "policy/param.h"
+#include "policy/plugin_watch.h"
 #include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 

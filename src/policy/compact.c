@@ -20,6 +20,7 @@
 #include "policy/pytorch.h"
 #include "policy/pytorch_settings.h"
 #include "compaction/move_candidates.h"
+#include "heap/fork.h"
 
 /* Places in the array of parameters: this policy's own, then those of the others. */
 enum { OVER, BLOCK_COST, OF_PYTORCH, OF_BESTFIT = OF_PYTORCH + PYTORCH_KEYS,
@@ -266,13 +267,13 @@ static int compact_find_candidates(struct frag_policy *p, struct refused_request
 		.pool = refused->rq->pool, .block_cost = p->param[BLOCK_COST],
 		.left = shortfall.left, .missing = shortfall.missing, .all = true,
 	};
-	struct frag_sought sought = { .list = FRAG_NO_LIST, .bytes = refused->rq->bytes };
+	const struct frag_sought sought = inner.ops->seek(&inner, refused->rq);
 	uint32_t most = 1;
-	int rc = inner.ops->seek(&inner, refused->rq, &sought);
+	int rc;
 
 	target.list = sought.list;
 	target.need = sought.bytes;
-	rc = rc ? rc : frag_memory_state_init(&refused->state, p->heap, NULL, 0);
+	rc = frag_memory_state_init(&refused->state, p->heap, NULL, 0);
 	rc = rc ? rc
 		: frag_move_candidates_find(&refused->candidates, &refused->state, &target, NULL);
 	for (uint32_t i = 0; i < refused->candidates.count && !rc; i++)
@@ -353,11 +354,11 @@ static int compact_notice(struct frag_policy *p, const struct frag_notice *n, bo
 	return inner.ops->notice ? inner.ops->notice(&inner, n, handled) : 0;
 }
 
-static const struct frag_memory_stats *compact_stats(const struct frag_policy *p)
+static bool compact_stats(const struct frag_policy *p, struct frag_memory_stats *out)
 {
 	const struct frag_policy inner = inner_of(p);
 
-	return inner.ops->stats ? inner.ops->stats(&inner) : NULL;
+	return inner.ops->stats && inner.ops->stats(&inner, out);
 }
 
 static uint64_t compact_limit(const struct frag_policy *p)
@@ -367,10 +368,10 @@ static uint64_t compact_limit(const struct frag_policy *p)
 	return inner.ops->limit ? inner.ops->limit(&inner) : UINT64_MAX;
 }
 
-static uint64_t compact_range_bytes(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+static uint64_t compact_range_bytes(struct frag_policy *p, uint64_t page, uint64_t bytes,
 				    uint64_t end, uint64_t was)
 {
-	const struct frag_policy inner = inner_of(p);
+	struct frag_policy inner = inner_of(p);
 
 	return inner.ops->range_bytes ? inner.ops->range_bytes(&inner, page, bytes, end, was)
 				      : bytes;
@@ -383,12 +384,11 @@ static uint64_t compact_round(const uint64_t *param, uint64_t granularity, uint6
 	return base->ops->round(param + base->first, granularity, bytes);
 }
 
-static int compact_seek(struct frag_policy *p, const struct frag_request *rq,
-			struct frag_sought *out)
+static struct frag_sought compact_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	struct frag_policy inner = inner_of(p);
+	const struct frag_policy inner = inner_of(p);
 
-	return inner.ops->seek(&inner, rq, out);
+	return inner.ops->seek(&inner, rq);
 }
 
 const struct frag_policy_ops frag_policy_compact = {
@@ -407,6 +407,7 @@ const struct frag_policy_ops frag_policy_compact = {
 	.ended = compact_ended,
 	.notice = compact_notice,
 	.stats = compact_stats,
+	.moves = true,
 	.limit = compact_limit,
 	.range_bytes = compact_range_bytes,
 	.seek = compact_seek,

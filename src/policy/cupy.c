@@ -36,7 +36,7 @@ static int cupy_obtain(struct frag_policy *p, frag_list list, uint64_t bytes, fr
 	if (rc)
 		return rc;
 	if (over(p, now->reserved, bytes)) {
-		frag_heap_tried(p->heap, bytes);
+		frag_heap_note_tried(p->heap, bytes);
 		return -FRAG_EDEVMEM;
 	}
 	rc = frag_policy_obtain(p, list, bytes, true, out);
@@ -64,10 +64,12 @@ static uint64_t cupy_round(const uint64_t *param, uint64_t granularity, uint64_t
 	return frag_round_up_pow2(bytes, UNIT);
 }
 
-static int cupy_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+static struct frag_sought cupy_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	out->bytes = frag_round_up_pow2(rq->bytes, UNIT);
-	return frag_heap_list_unchecked(p->heap, rq->pool, rq->stream, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, rq->stream),
+		.bytes = frag_round_up_pow2(rq->bytes, UNIT),
+	};
 }
 
 const struct frag_policy_ops frag_policy_cupy = {

@@ -11,11 +11,12 @@ static int direct_alloc(struct frag_policy *p, const struct frag_request *rq, fr
 	return rc ? rc : frag_heap_take(p->heap, out, rq->bytes, bytes);
 }
 
-static int direct_seek(struct frag_policy *p, const struct frag_request *rq,
-		       struct frag_sought *out)
+static struct frag_sought direct_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	out->bytes = frag_heap_round(p->heap, rq->bytes);
-	return frag_heap_list(p->heap, rq->pool, 0, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, 0),
+		.bytes = frag_heap_round(p->heap, rq->bytes),
+	};
 }
 
 static uint64_t direct_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)

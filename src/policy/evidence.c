@@ -94,6 +94,17 @@ uint32_t frag_oldest_release(const struct frag_choice *choice)
 	return strstr(choice->text, "version=") || minor < USUAL_RELEASE ? minor : USUAL_RELEASE;
 }
 
+/* Of the switches for changes of PyTorch that no release has; "": all are off. */
+static const char *open_changes(const struct frag_choice *choice)
+{
+	const bool oversize = choice->param[REUSE_OVERSIZE];
+
+	if (choice->param[SEARCH_AFTER_FLUSH])
+		return oversize ? " and of its open pull requests 191302 and 193400"
+				: " and of its open pull request 191302";
+	return oversize ? " and of its open pull request 193400" : "";
+}
+
 /*
  * "2.8", or a range, whose newest release has the rules; a label begins with either. Only the rules
  * of a release that is known are exact, and only where the log does not contradict them.
@@ -105,7 +116,10 @@ static void put_pytorch(const struct frag_choice *choice, char buf[FRAG_EVIDENCE
 	const char *label = choice->label;
 	uint64_t least;
 
-	if (strncmp(label, name, strlen(name)) == 0 && strstr(label, " or older"))
+	if (*open_changes(choice))
+		snprintf(buf, FRAG_EVIDENCE_ROOM, "rules of PyTorch 2.%" PRIu64 "%s, which no"
+			 " release has", minor, open_changes(choice));
+	else if (strncmp(label, name, strlen(name)) == 0 && strstr(label, " or older"))
 		snprintf(buf, FRAG_EVIDENCE_ROOM, "PyTorch 2.0 or older by its form; rules of 2.%"
 			 PRIu64 " assumed", minor);
 	else if (strncmp(label, name, strlen(name)) == 0

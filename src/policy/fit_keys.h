@@ -14,7 +14,7 @@ enum { ALIGN, SEGMENT, POOL, MIN_SPLIT, RELEASE, FIT_KEYS };
 	[(at) + SEGMENT] = { .name = "segment", .type = FRAG_PARAM_SIZE, .fallback = 2 << 20,	\
 	  .min = 1, .help = whose "segments are multiples of this" },				\
 	[(at) + POOL] = { .name = "pool", .type = FRAG_PARAM_SIZE, .fallback = 0,		\
-	  .help = whose "bytes obtained before the first step and never released" },		\
+	  .help = whose "bytes obtained before the first event and never released" },	\
 	[(at) + MIN_SPLIT] = { .name = "min_split", .type = FRAG_PARAM_SIZE, .same_as = "align",\
 	  .min = 1, .help = whose "a smaller remainder stays with the block" },		\
 	[(at) + RELEASE] = { .name = "release", .type = FRAG_PARAM_BOOL, .fallback = 1,		\

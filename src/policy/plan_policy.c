@@ -277,11 +277,11 @@ static int plan_notice(struct frag_policy *p, const struct frag_notice *n, bool 
 	return 0;
 }
 
-static int plan_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+static struct frag_sought plan_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	struct frag_policy bestfit = bestfit_of(p);
+	const struct frag_policy bestfit = bestfit_of(p);
 
-	return frag_policy_bestfit.seek(&bestfit, rq, out);
+	return frag_policy_bestfit.seek(&bestfit, rq);
 }
 
 static const struct frag_param_spec plan_params[] = {
@@ -296,11 +296,9 @@ static const struct frag_param_spec plan_params[] = {
 	{ 0 },
 };
 
-const struct frag_planned *frag_plan_followed(const struct frag_policy *p)
+static struct frag_planned plan_planned(const struct frag_policy *p)
 {
-	static const struct frag_planned none = { .there = false };
-
-	return p->ops == &frag_policy_plan ? &((const struct following *)p->state)->count : &none;
+	return ((const struct following *)p->state)->count;
 }
 
 const struct frag_policy_ops frag_policy_plan = {
@@ -314,5 +312,6 @@ const struct frag_policy_ops frag_policy_plan = {
 	.alloc = plan_alloc,
 	.free = frag_policy_give,
 	.notice = plan_notice,
+	.planned = plan_planned,
 	.seek = plan_seek,
 };

@@ -18,6 +18,7 @@
 #include <link.h>
 #endif
 
+#include "policy/plugin_watch.h"
 #include "policy/policies.h"
 
 struct plugin {

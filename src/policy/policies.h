@@ -47,35 +47,17 @@ static inline size_t frag_setting_length(const char *text)
 	return n;
 }
 
-/* How a run came along with its plan; `there` is false under another policy, or without a plan. */
-const struct frag_planned *frag_plan_followed(const struct frag_policy *p);
-
-/*
- * Which plug-in a thread runs, and at which step, for a program that reports crashes: the code of
- * a plug-in is native, and takes the process with it where it fails. The library catches no
- * signals.
- */
-struct frag_plugin_watch {
-	/* This thread runs the plug-in. *step is the step it is at; NULL: there is none yet. */
-	void (*begin)(const char *name, const uint64_t *step);
-	void (*end)(void);
+/* A key of PYTORCH_CUDA_ALLOC_CONF, as PyTorch reads it. */
+struct frag_setting {
+	const char *key;
+	const char *unit;       /* of the values, "MiB"; NULL: none */
+	char values[120];       /* which are accepted */
+	char usual[40];         /* the default: a value, or the key whose value it is; "": not set */
+	char since[8];          /* the first version that has it; "2.1": or an earlier one */
+	char help[120];         /* its meaning, in one line */
+	bool simulated;         /* it has an effect here */
 };
-
-/* NULL: none. Set before the first plug-in is loaded. */
-extern const struct frag_plugin_watch *frag_plugin_watch;
-
-/* Is that the table of a plug-in? */
-bool frag_is_plugin(const struct frag_policy_ops *ops);
-
-/* Around whatever calls a plug-in; not nested. Both borrowed until the end. */
-static inline void frag_plugin_begin(const char *name, const uint64_t *step)
-{
-	if (frag_plugin_watch)
-		frag_plugin_watch->begin(name, step);
-}
-
-static inline void frag_plugin_end(void)
-{
-	if (frag_plugin_watch)
-		frag_plugin_watch->end();
-}
+/* The i-th, in no order; false behind the last. */
+bool frag_pytorch_setting(uint32_t i, struct frag_setting *out);
+/* -FRAG_EUSAGE: PyTorch has no such key; with the one that may be meant. */
+int frag_pytorch_unknown_setting(const char *key, size_t length, struct frag_error *err);

@@ -24,32 +24,10 @@
 #define MIN_REST 512            /* of a small or expandable block that is split */
 #define LARGE_REST MIB          /* of a large one: the remainder must be larger */
 
-/* Counts a call of the device; mapping memory into a range is no new segment. */
-static void stats_call(struct frag_pytorch_stats *stats, const struct frag_call *call, bool large,
-		       bool oversize)
+/* Of a stream's two lists in a pool. */
+static inline uint32_t list_number(uint32_t stream, bool large)
 {
-	switch (call->kind) {
-	case FRAG_CALL_NEW:
-		frag_gauge_raise(&stats->segment, large, 1);
-		if (oversize)
-			frag_plain_raise(&stats->oversize_segments);
-		/* fall through */
-	case FRAG_CALL_MAP:
-		frag_gauge_raise(&stats->reserved_bytes, large, call->bytes);
-		stats->num_device_alloc++;
-		break;
-	case FRAG_CALL_RELEASE:
-		frag_gauge_lower(&stats->segment, large, 1);
-		stats->oversize_segments.current -= oversize;
-		/* fall through */
-	case FRAG_CALL_UNMAP:
-		frag_gauge_lower(&stats->reserved_bytes, large, call->bytes);
-		stats->num_device_free++;
-		break;
-	case FRAG_CALL_NEW_RANGE:
-	case FRAG_CALL_RELEASE_RANGE:
-		break;
-	}
+	return stream * 2 + large;
 }
 
 /* Makes `last` the lists that serve such requests. */
@@ -60,7 +38,8 @@ static int find_lists(struct frag_policy *p, const struct frag_request *rq)
 
 	t->last.known = false;
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
-		rc = frag_heap_list(p->heap, rq->pool, rq->stream * 2 + i, &t->last.list[i]);
+		rc = frag_heap_list(p->heap, rq->pool, list_number(rq->stream, i),
+				    &t->last.list[i]);
 		if (!rc)
 			frag_heap_set_list_user(p->heap, t->last.list[i], rq->stream_order);
 	}
@@ -70,11 +49,11 @@ static int find_lists(struct frag_policy *p, const struct frag_request *rq)
 	return rc;
 }
 
-/* The free list that serves such requests. */
+/* A verb: the free list that serves such requests; it is made, and remembered. */
 static inline int list_for(struct frag_policy *p, const struct frag_request *rq, bool large,
 			   frag_list *out)
 {
-	const struct pytorch *t = p->state;
+	struct pytorch *t = p->state;
 	int rc = 0;
 
 	if (!t->last.known || t->last.stream != rq->stream || t->last.pool != rq->pool)
@@ -118,16 +97,16 @@ static void count_new_calls(struct frag_policy *p, uint32_t first)
 	const struct frag_call *calls = frag_heap_calls(p->heap, &count);
 
 	for (uint32_t i = first; i < count; i++)
-		stats_call(&t->stats, &calls[i], is_large_list(p->heap, calls[i].list),
+		frag_stats_call(&t->stats, &calls[i], is_large_list(p->heap, calls[i].list),
 			   is_oversize(t, calls[i].bytes));
 }
 
 /*
  * The limit and the threshold rise with the device's total. Each decision compares one with a
- * number of bytes, and so depends on one comparison of the total: a run is the same for a known
- * range of totals. An unlimited device has no limit.
+ * number of bytes, and so depends on one comparison of the total, which the heap notes: a run is
+ * the same for a known range of totals. An unlimited device has no limit.
  */
-static bool is_within(const struct frag_policy *p, frag_pytorch_figure_fn *figure, uint64_t bytes)
+static bool is_within(struct frag_policy *p, frag_pytorch_figure_fn *figure, uint64_t bytes)
 {
 	return frag_pytorch_total_reaches(p, figure, 0, bytes) || !frag_heap_capacity(p->heap);
 }
@@ -159,7 +138,7 @@ static uint64_t threshold(const struct frag_policy *p, uint64_t total, uint64_t 
 }
 
 /* May `bytes` be reserved under the fraction now in force? */
-static bool may_reserve(const struct frag_policy *p, uint64_t bytes)
+static bool may_reserve(struct frag_policy *p, uint64_t bytes)
 {
 	const struct pytorch *t = p->state;
 
@@ -167,19 +146,19 @@ static bool may_reserve(const struct frag_policy *p, uint64_t bytes)
 }
 
 /* The same by the fraction of the settings, whatever set_fraction said since? */
-static bool may_reserve_initially(const struct frag_policy *p, uint64_t bytes)
+static bool may_reserve_initially(struct frag_policy *p, uint64_t bytes)
 {
 	return is_within(p, limit_initial, bytes);
 }
 
 /* Are `bytes` reserved bytes below the threshold of the garbage collection? */
-static bool may_keep(const struct frag_policy *p, uint64_t bytes)
+static bool may_keep(struct frag_policy *p, uint64_t bytes)
 {
 	return is_within(p, threshold, bytes);
 }
 
 /* An unlimited device never collects, one with any limit does. */
-static bool collects(const struct frag_policy *p)
+static bool collects(struct frag_policy *p)
 {
 	const struct pytorch *t = p->state;
 
@@ -304,6 +283,8 @@ static frag_block pytorch_find(struct frag_policy *p, const struct alloc_params 
 			b = frag_heap_after(p->heap, b);
 	if (b == FRAG_NO_BLOCK)
 		return b;
+	if (t->set[REUSE_OVERSIZE] && frag_pytorch_in_range(p->heap, b))
+		return b;
 	bytes = frag_heap_look_unchecked(p->heap, b).bytes;
 	if (w->need < t->max_split ? bytes >= t->max_split : bytes >= w->need + t->non_split)
 		return FRAG_NO_BLOCK;
@@ -332,7 +313,7 @@ static int try_device(struct frag_policy *p, const struct alloc_params *w, frag_
 	else
 		rc = frag_heap_grow(p->heap, w->list, w->segment, out);
 	if (rc == -FRAG_EDEVMEM)
-		frag_heap_tried(p->heap, w->segment);
+		frag_heap_note_tried(p->heap, w->segment);
 	return rc;
 }
 
@@ -554,6 +535,10 @@ static int alloc_or_reclaim(struct frag_policy *p, const struct alloc_params *w,
 	rc = pytorch_flush(p, w->rq->tick);
 	if (rc)
 		return rc;
+	/* the flush completed pending frees in segments that are still in use */
+	*out = t->set[SEARCH_AFTER_FLUSH] ? pytorch_find(p, w) : FRAG_NO_BLOCK;
+	if (*out != FRAG_NO_BLOCK)
+		return 0;
 	frag_heap_count_retry(p->heap);
 	t->stats.num_alloc_retries++;
 	rc = try_device(p, w, out);
@@ -645,7 +630,7 @@ static int pytorch_restore_segment(struct frag_policy *p, const struct frag_rest
 	for (uint32_t i = 0; i < seg->run_count; i++)
 		bytes += seg->runs[i].bytes;
 	if (!rc && !may_reserve(p, frag_heap_totals(p->heap)->reserved + bytes)) {
-		frag_heap_tried(p->heap, bytes);
+		frag_heap_note_tried(p->heap, bytes);
 		rc = -FRAG_EDEVMEM;
 	}
 	if (!rc && seg->range)
@@ -740,58 +725,12 @@ static int pytorch_notice(struct frag_policy *p, const struct frag_notice *n, bo
 	return rc;
 }
 
-/* What is too much stays the most. */
-static uint64_t clamp(frag_sum sum)
+static bool pytorch_stats(const struct frag_policy *p, struct frag_memory_stats *out)
 {
-	return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
-}
+	const struct pytorch *t = p->state;
 
-/* All that rose and is there no more has been freed; there may be less than nothing. */
-static struct frag_stat stat_of(int64_t current, int64_t peak, frag_sum risen)
-{
-	return (struct frag_stat){
-		.current = current, .peak = (uint64_t)peak, .allocated = clamp(risen),
-		.freed = clamp(current < 0 ? risen + (0 - (uint64_t)current)
-					   : risen - (uint64_t)current),
-	};
-}
-
-/* risen: of the statistic that rises as this one does. */
-static struct frag_pool_stat show_pools(const struct frag_pytorch_stat *g, const frag_sum risen[2])
-{
-	return (struct frag_pool_stat){
-		.all = stat_of(
-			(int64_t)((uint64_t)g->current[0] + (uint64_t)g->current[1]), g->peak_all,
-			risen[0] + risen[1]),
-		.large = stat_of(g->current[1], g->peak[1], risen[1]),
-		.small = stat_of(g->current[0], g->peak[0], risen[0]),
-	};
-}
-
-const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats)
-{
-	struct frag_memory_stats *to = &stats->shown;
-
-#define X(name) to->name = show_pools(&stats->name, stats->name.risen);
-	FRAG_POOL_STATS(X)
-#undef X
-	to->active = show_pools(&stats->active, stats->allocation.risen);
-	to->active_bytes = show_pools(&stats->active_bytes, stats->allocated_bytes.risen);
-#define X(name) \
-	to->name = stat_of(stats->name.current, stats->name.peak, stats->name.risen);
-	FRAG_PLAIN_STATS(X)
-#undef X
-#define X(name) to->name = stats->name;
-	FRAG_STAT_COUNTS(X)
-#undef X
-	return to;
-}
-
-static const struct frag_memory_stats *pytorch_stats(const struct frag_policy *p)
-{
-	struct pytorch *t = p->state;
-
-	return frag_stats_show(&t->stats);
+	*out = frag_stats_show(&t->stats);
+	return true;
 }
 
 static uint64_t pytorch_round(const uint64_t *param, uint64_t granularity, uint64_t bytes)
@@ -800,13 +739,16 @@ static uint64_t pytorch_round(const uint64_t *param, uint64_t granularity, uint6
 	return frag_pytorch_round(bytes, param[ROUNDUP]);
 }
 
-static int pytorch_seek(struct frag_policy *p, const struct frag_request *rq,
-			struct frag_sought *out)
+static struct frag_sought pytorch_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
 	const struct pytorch *t = p->state;
+	const uint64_t bytes = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]);
 
-	out->bytes = frag_pytorch_round(rq->bytes, t->set[ROUNDUP]);
-	return list_for(p, rq, out->bytes > SMALL_MAX, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool,
+					    list_number(rq->stream, bytes > SMALL_MAX)),
+		.bytes = bytes,
+	};
 }
 
 const struct frag_policy_ops frag_policy_pytorch = {
@@ -841,13 +783,14 @@ _Static_assert(FRAG_SMALL_SEGMENT == SMALL_SEGMENT, "it is this policy's");
  * requests in expandable segments are not separate. Of all other settings only the rounding
  * affects a small request: limits on splitting are larger than its segments, and garbage
  * collection reads large lists only. Where equal blocks are not ordered by the age of their
- * segments, no request is separate.
+ * segments, or a flush is followed by a search, no request is separate.
  */
 bool frag_small_rule(const struct frag_choice *choice, uint64_t *rule)
 {
 	const uint64_t max_split = choice->param[MAX_SPLIT_MB];
 
 	if (choice->ops != &frag_policy_pytorch || choice->param[EXPANDABLE_SEGMENTS]
+	    || choice->param[SEARCH_AFTER_FLUSH]
 	    || choice->param[VERSION] < BY_AGE
 	    || (max_split && max_split * MIB <= SMALL_SEGMENT))
 		return false;

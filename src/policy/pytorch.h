@@ -43,16 +43,16 @@ struct alloc_params {
 };
 
 /*
- * A value that rises with the device's total; and whether it reaches `bytes`. The comparison is
- * noted: from then on the run is valid only for totals with the same answer.
+ * A value that rises with the device's total; and a verb: whether it reaches `bytes`. The comparison
+ * is noted: from then on the run is valid only for totals with the same answer.
  */
 typedef uint64_t frag_pytorch_figure_fn(const struct frag_policy *p, uint64_t total,
 					uint64_t page);
-bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure_fn *figure,
+bool frag_pytorch_total_reaches(struct frag_policy *p, frag_pytorch_figure_fn *figure,
 				uint64_t page, uint64_t bytes);
 
 /* Of the free blocks from b on, one between blocks rather than at an end that can grow. */
-frag_block frag_pytorch_prefer_hole(const struct frag_policy *p, frag_block b);
+frag_block frag_pytorch_prefer_hole(struct frag_policy *p, frag_block b);
 
 /* Maps pages for the request, in a new expandable segment where none is long enough. */
 int frag_pytorch_grow_range(struct frag_policy *p, const struct alloc_params *w,
@@ -63,5 +63,5 @@ int frag_pytorch_restore_range(struct frag_policy *p, const struct frag_restored
 			       frag_list list, frag_block *out);
 
 /* The hook range_bytes: a length that the total decided follows the new total. */
-uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+uint64_t frag_pytorch_range_resized(struct frag_policy *p, uint64_t page, uint64_t bytes,
 				    uint64_t end, uint64_t was);

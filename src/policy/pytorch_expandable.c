@@ -12,7 +12,7 @@
  * Bisection finds the smallest total for which the value reaches `bytes`, and the heap compares
  * the total with that. Usually an earlier comparison has already decided.
  */
-bool frag_pytorch_total_reaches(const struct frag_policy *p, frag_pytorch_figure_fn *figure,
+bool frag_pytorch_total_reaches(struct frag_policy *p, frag_pytorch_figure_fn *figure,
 				uint64_t page, uint64_t bytes)
 {
 	uint64_t low = 1, high = ENDLESS, min_capacity, end_capacity;
@@ -60,13 +60,13 @@ static uint64_t range_length_now(const struct frag_policy *p, uint64_t page)
 	return range_length_of(p, frag_heap_capacity(p->heap), page);
 }
 
-static bool range_reaches(const struct frag_policy *p, uint64_t page, uint64_t bytes)
+static bool range_reaches(struct frag_policy *p, uint64_t page, uint64_t bytes)
 {
 	return frag_pytorch_total_reaches(p, range_length, page, bytes);
 }
 
 /* Another length is one that a recording had. */
-uint64_t frag_pytorch_range_resized(const struct frag_policy *p, uint64_t page, uint64_t bytes,
+uint64_t frag_pytorch_range_resized(struct frag_policy *p, uint64_t page, uint64_t bytes,
 				    uint64_t end, uint64_t was)
 {
 	const uint64_t now = range_length_now(p, page);
@@ -92,7 +92,7 @@ static bool is_range_end(const struct frag_policy *p, frag_block b)
 }
 
 /* b was mapped. Where no address is left after it, a longer range would have had some. */
-static void note_mapped(const struct frag_policy *p, frag_block b)
+static void note_mapped(struct frag_policy *p, frag_block b)
 {
 	const struct frag_block_view k = frag_heap_look(p->heap, b);
 	struct frag_segment_view s;
@@ -130,7 +130,7 @@ static struct reach reach_of(const struct frag_policy *p, frag_block b)
 }
 
 /* Could the first become less than the second, which is no larger without growth? */
-static bool is_less(const struct frag_policy *p, frag_block first, frag_block second)
+static bool is_less(struct frag_policy *p, frag_block first, frag_block second)
 {
 	const struct reach a = reach_of(p, first), b = reach_of(p, second);
 
@@ -147,7 +147,7 @@ static bool is_less(const struct frag_policy *p, frag_block first, frag_block se
 }
 
 /* Holes between blocks are better than the end that can grow. */
-frag_block frag_pytorch_prefer_hole(const struct frag_policy *p, frag_block b)
+frag_block frag_pytorch_prefer_hole(struct frag_policy *p, frag_block b)
 {
 	while (frag_pytorch_in_range(p->heap, b)) {
 		frag_block next = frag_heap_after(p->heap, b);
@@ -160,7 +160,7 @@ frag_block frag_pytorch_prefer_hole(const struct frag_policy *p, frag_block b)
 }
 
 /* Do the free and unmapped blocks from `start` on total `need` bytes? */
-static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need)
+static bool has_run(struct frag_policy *p, frag_block start, uint64_t need)
 {
 	const uint64_t offset = frag_heap_look(p->heap, start).offset;
 	uint64_t bytes = 0;
@@ -180,7 +180,7 @@ static bool has_run(const struct frag_policy *p, frag_block start, uint64_t need
 }
 
 /* The lowest place of the list's ranges where the request could grow; or none. */
-static frag_block pytorch_find_growth(const struct frag_policy *p, const struct alloc_params *w)
+static frag_block pytorch_find_growth(struct frag_policy *p, const struct alloc_params *w)
 {
 	const struct frag_heap *h = p->heap;
 	frag_block u = frag_heap_find_unmapped(h, w->list, FRAG_NO_BLOCK);

@@ -15,6 +15,7 @@
 #define MAX_DIVISIONS_LOG2 15
 #define ONE 15                  /* in a list: one division, in versions where that matters */
 #define SETTINGS_ROOM 4096
+#define PINNED "page-locked host memory"
 #define SMALLEST_LIMIT 20       /* of max_split_size_mb; in older versions just too small */
 
 double frag_pytorch_real(uint64_t bits)
@@ -345,20 +346,115 @@ static const struct {
 	const char *name, *expects;
 	bool (*fits)(const char *value, size_t length);
 	uint64_t since;         /* version */
+	const char *usual;      /* NULL: it is not set */
+	const char *help;
 } no_effect[] = {
-	{ "expandable_segments_reserve_by_class", "a list", is_anything, 15 },
-	{ "graph_capture_record_stream_reuse", "True or False", is_bool, 9 },
-	{ "pinned_free_catch_all", "True or False", is_bool, 12 },
-	{ "pinned_max_cached_size_mb", "a whole number", is_count, 13 },
-	{ "pinned_max_round_threshold_mb", "a whole number", is_count, 13 },
-	{ "pinned_num_register_threads", "a power of two up to 128", is_thread_count, 2 },
-	{ "pinned_reserve_segment_size_mb", "a whole number", is_count, 10 },
-	{ "pinned_use_background_threads", "True or False", is_bool, 6 },
-	{ "pinned_use_cuda_host_register", "True or False", is_bool, 2 },
-	{ "release_lock_on_cudamalloc", "True or False", is_bool, 2 },
+	{ "expandable_segments_reserve_by_class", "a list", is_anything, 15, NULL,
+	  "expandable_segments_reserve of the streams of a class" },
+	{ "graph_capture_record_stream_reuse", "True or False", is_bool, 9, "False",
+	  "blocks with record_stream are used again during the capture of a graph" },
+	{ "pinned_free_catch_all", "True or False", is_bool, 12, "False",
+	  "concerns " PINNED },
+	{ "pinned_max_cached_size_mb", "a whole number", is_count, 13, NULL,
+	  PINNED ": the largest block that is cached" },
+	{ "pinned_max_round_threshold_mb", "a whole number", is_count, 13, NULL,
+	  PINNED ": the largest size that is rounded to a power of two" },
+	{ "pinned_num_register_threads", "a power of two up to 128", is_thread_count, 2, "1",
+	  PINNED ": threads that register it" },
+	{ "pinned_reserve_segment_size_mb", "a whole number", is_count, 10, "0",
+	  PINNED ": the segment that is reserved at the beginning" },
+	{ "pinned_use_background_threads", "True or False", is_bool, 6, "False",
+	  PINNED ": a thread returns freed blocks" },
+	{ "pinned_use_cuda_host_register", "True or False", is_bool, 2, "False",
+	  PINNED " is obtained by cudaHostRegister" },
+	{ "release_lock_on_cudamalloc", "True or False", is_bool, 2, "False",
+	  "the lock of the allocator is released during cudaMalloc" },
 };
 
-static int unknown_key(const char *key, size_t length, struct frag_error *err)
+#define LAST_EFFECT (sizeof(no_effect) / sizeof(no_effect[0]))
+
+/* The values of a key of the policy, as PyTorch takes them. */
+static void setting_values(uint32_t key, struct frag_setting *out)
+{
+	const struct frag_param_spec *spec = &frag_pytorch_params[key];
+
+	if (spec->type == FRAG_PARAM_OWN)
+		snprintf(out->values, sizeof(out->values), "%s", spec->expects);
+	else if (spec->type == FRAG_PARAM_BOOL)
+		snprintf(out->values, sizeof(out->values), "True or False");
+	else if (key == MAX_SPLIT_MB || key == MAX_NON_SPLIT_MB)
+		snprintf(out->values, sizeof(out->values), "%s to %" PRIu64 ", up to 2.9 more than"
+			 " %d", frag_pytorch_params[LARGE_SEGMENT_MB].name, spec->max,
+			 SMALLEST_LIMIT);
+	else
+		snprintf(out->values, sizeof(out->values), "%" PRIu64 " to %" PRIu64, spec->min,
+			 spec->max);
+}
+
+/* The default; none where PyTorch accepts no such value. */
+static void setting_usual(uint32_t key, struct frag_setting *out)
+{
+	const struct frag_param_spec *spec = &frag_pytorch_params[key];
+	uint64_t value = 0;
+
+	if (spec->same_as)
+		snprintf(out->usual, sizeof(out->usual), "%s", spec->same_as);
+	else if (spec->type == FRAG_PARAM_BOOL)
+		snprintf(out->usual, sizeof(out->usual), "%s", spec->fallback ? "True" : "False");
+	else if (spec->type == FRAG_PARAM_COUNT && spec->fallback)
+		snprintf(out->usual, sizeof(out->usual), "%" PRIu64, spec->fallback);
+	else if (spec->type == FRAG_PARAM_OWN)
+		spec->print(spec->fallback, out->usual, sizeof(out->usual));
+	if (spec->type == FRAG_PARAM_OWN
+	    && !spec->parse(out->usual, strlen(out->usual), &value))
+		*out->usual = '\0';
+}
+
+static void setting_of_policy(uint32_t key, struct frag_setting *out)
+{
+	const struct frag_param_spec *spec = &frag_pytorch_params[key];
+	const char *off = strstr(spec->help, "; 0: ");
+
+	out->key = spec->name;
+	out->simulated = true;
+	setting_values(key, out);
+	setting_usual(key, out);
+	frag_pytorch_print_version(since[key] ? since[key] : OLDEST_VERSION, out->since,
+				   sizeof(out->since));
+	/* what 0 means to the policy is no value of PyTorch */
+	snprintf(out->help, sizeof(out->help), "%.*s",
+		 off ? (int)(off - spec->help) : (int)strlen(spec->help), spec->help);
+}
+
+bool frag_pytorch_setting(uint32_t i, struct frag_setting *out)
+{
+	*out = (struct frag_setting){ .key = "backend" };
+	if (i < VERSION) {
+		setting_of_policy(i, out);
+	} else if (i - VERSION < LAST_EFFECT) {
+		const uint32_t k = i - VERSION;
+
+		out->key = no_effect[k].name;
+		snprintf(out->values, sizeof(out->values), "%s", no_effect[k].expects);
+		snprintf(out->usual, sizeof(out->usual), "%s",
+			 no_effect[k].usual ? no_effect[k].usual : "");
+		frag_pytorch_print_version(no_effect[k].since, out->since, sizeof(out->since));
+		snprintf(out->help, sizeof(out->help), "%s", no_effect[k].help);
+	} else if (i - VERSION == LAST_EFFECT) {
+		snprintf(out->values, sizeof(out->values), "native or cudaMallocAsync");
+		snprintf(out->usual, sizeof(out->usual), "native");
+		frag_pytorch_print_version(OLDEST_VERSION, out->since, sizeof(out->since));
+		snprintf(out->help, sizeof(out->help), "PyTorch's own allocator, or that of the"
+			 " driver");
+	} else {
+		return false;
+	}
+	if (strlen(out->key) > 3 && strcmp(out->key + strlen(out->key) - 3, "_mb") == 0)
+		out->unit = "MiB";
+	return true;
+}
+
+int frag_pytorch_unknown_setting(const char *key, size_t length, struct frag_error *err)
 {
 	struct frag_suggestion near = frag_near_to(key, length);
 	int shown = (int)(length < 64 ? length : 64);
@@ -377,7 +473,7 @@ static int unknown_key(const char *key, size_t length, struct frag_error *err)
 				 " is a key of the policy: pytorch:version=2.8");
 	return frag_fail(err, FRAG_EUSAGE, "PyTorch has no setting \"%.*s\";%s", shown, key,
 			 near.best ? frag_near_hint(&near, "", hint)
-			 : " fragsim list policies lists those that have an effect here");
+			 : " fragsim list settings lists them");
 }
 
 static int set_backend(const char *value, size_t length, struct frag_error *err)
@@ -421,7 +517,7 @@ static int set_setting(uint64_t *param, uint32_t *given, const char *text, size_
 	for (uint32_t i = 0; frag_pytorch_params[i].name; i++) {
 		const struct frag_param_spec *spec = &frag_pytorch_params[i];
 
-		if (i == VERSION || !frag_is_word(text, key, spec->name))
+		if (spec->no_setting || !frag_is_word(text, key, spec->name))
 			continue;
 		if (param[VERSION] < since[i])
 			return unknown_to(param[VERSION], "", spec->name, key, since[i], err);
@@ -448,7 +544,7 @@ static int set_setting(uint64_t *param, uint32_t *given, const char *text, size_
 			: frag_fail(err, FRAG_EUSAGE, "%s:%.*s is not %s", no_effect[i].name,
 				    (int)(n < 64 ? n : 64), value, no_effect[i].expects);
 	}
-	return unknown_key(text, key, err);
+	return frag_pytorch_unknown_setting(text, key, err);
 }
 
 /* Parses all settings into a copy, and changes `param` only where all of them are valid. */

@@ -20,7 +20,9 @@ enum {
 	ROUNDUP,                /* 16 times 4 bits: log2 of the divisions, the lowest first */
 				/* (15 of a list, and UNROUNDED: sizes are not rounded at all) */
 	THROW,
-	VERSION,                /* the N of 2.N */
+	VERSION,                /* the N of 2.N; no setting, nor are those behind it */
+	REUSE_OVERSIZE,         /* changes of PyTorch that no release has */
+	SEARCH_AFTER_FLUSH,
 	PYTORCH_KEYS,
 };
 
@@ -53,7 +55,7 @@ void frag_pytorch_print_version(uint64_t version, char *buf, size_t size);
 		.name = "expandable_segments_reserve", .type = FRAG_PARAM_OWN,			\
 		.expects = "a fraction of the device such as 0.5, or a size such as 40G",	\
 		.parse = frag_pytorch_parse_reserve, .print = frag_pytorch_print_reserve,	\
-		.help = whose "addresses of such a range; 0: nine eighths of the device" },	\
+		.help = whose "addresses of an expandable segment; 0: nine eighths of the device" },	\
 	[(at) + GC_THRESHOLD] = {								\
 		.name = "garbage_collection_threshold", .type = FRAG_PARAM_OWN,			\
 		.expects = "a number between 0 and 1",						\
@@ -90,7 +92,17 @@ void frag_pytorch_print_version(uint64_t version, char *buf, size_t size);
 		.expects = "a version of PyTorch from 2.1 to 2.15",				\
 		.parse = frag_pytorch_parse_version, .print = frag_pytorch_print_version,	\
 		.no_setting = true, .if_set = true,						\
-		.help = whose "the PyTorch whose rules these are: 2.1 to 2.15" }
+		.help = whose "the PyTorch whose rules these are: 2.1 to 2.15" },		\
+	[(at) + REUSE_OVERSIZE] = {								\
+		.name = "reuse_oversize", .type = FRAG_PARAM_BOOL,				\
+		.no_setting = true, .if_set = true,						\
+		.help = whose "max_split_size_mb limits no search in expandable segments, as in"	\
+			" PyTorch's open pull request 193400" },				\
+	[(at) + SEARCH_AFTER_FLUSH] = {								\
+		.name = "search_after_flush", .type = FRAG_PARAM_BOOL,				\
+		.no_setting = true, .if_set = true,						\
+		.help = whose "a flush is followed by a second search for a free block, as in"	\
+			" PyTorch's open pull request 191302" }
 
 double frag_pytorch_real(uint64_t bits);
 

@@ -52,11 +52,14 @@ struct frag_pytorch_stats {
 #define X(name) uint64_t name;
 	FRAG_STAT_COUNTS(X)
 #undef X
-	struct frag_memory_stats shown; /* for readers: as of the last frag_stats_show() */
 };
 
-/* The same in PyTorch's words: stats->shown. */
-const struct frag_memory_stats *frag_stats_show(struct frag_pytorch_stats *stats);
+/* Counts a call of the device; mapping memory into a range is no new segment. */
+void frag_stats_call(struct frag_pytorch_stats *stats, const struct frag_call *call, bool large,
+		     bool oversize);
+
+/* The same in PyTorch's words. */
+struct frag_memory_stats frag_stats_show(const struct frag_pytorch_stats *stats);
 
 /* Sums are of unsigned numbers, as what overflows wraps. */
 static inline void frag_gauge_raise_only(struct frag_pytorch_stat *g, bool large, uint64_t n)

@@ -26,7 +26,7 @@ enum { INITIAL, MAXIMUM };
 
 static const struct frag_param_spec rmm_params[] = {
 	[INITIAL] = { .name = "initial", .type = FRAG_PARAM_SIZE, .fallback = 0,
-	  .help = "bytes obtained before the first step; a multiple of 256" },
+	  .help = "bytes obtained before the first event; a multiple of 256" },
 	[MAXIMUM] = { .name = "maximum", .type = FRAG_PARAM_SIZE, .fallback = 0,
 	  .help = "bytes obtained at most; a multiple of 256, 0: no limit" },
 	{ 0 },
@@ -111,11 +111,11 @@ static int home_of(struct frag_heap *h, uint32_t pool, uint32_t which, frag_list
 }
 
 /* The first home of the pool; every home is in the list of some stream that came before. */
-static frag_list first_home(struct frag_heap *h, uint32_t pool)
+static frag_list first_home(const struct frag_heap *h, uint32_t pool)
 {
-	frag_list at;
+	const frag_list at = frag_heap_find_list(h, pool, FIRST);
 
-	return frag_heap_list_unchecked(h, pool, FIRST, &at) ? FRAG_NO_LIST : look_home(h, at).next;
+	return at == FRAG_NO_LIST ? FRAG_NO_LIST : look_home(h, at).next;
 }
 
 /* Merges a detached block with the adjacent free blocks that are in the block's future list. */
@@ -288,7 +288,7 @@ static int expand(struct frag_policy *p, frag_list home, uint64_t need, frag_blo
 	if (rc)
 		return rc;
 	if (!bytes) {
-		frag_heap_tried(p->heap, need);
+		frag_heap_note_tried(p->heap, need);
 		return -FRAG_EDEVMEM;
 	}
 	return rmm_obtain(p, home, bytes, need, out);

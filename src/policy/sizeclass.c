@@ -100,14 +100,15 @@ static uint64_t sizeclass_round(const uint64_t *param, uint64_t granularity, uin
 	return need <= param[MAX_SMALL] ? need : frag_round_up(need, param[SEGMENT]);
 }
 
-static int sizeclass_seek(struct frag_policy *p, const struct frag_request *rq,
-			  struct frag_sought *out)
+static struct frag_sought sizeclass_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
 	const bool small = sizeclass_class_of(rq->bytes, p->param[QUANTUM], p->param[STEPS])
 			   <= p->param[MAX_SMALL];
 
-	out->bytes = sizeclass_round(p->param, 1, rq->bytes);
-	return frag_heap_list(p->heap, rq->pool, small ? SLOTS : LARGE, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, small ? SLOTS : LARGE),
+		.bytes = sizeclass_round(p->param, 1, rq->bytes),
+	};
 }
 
 static int sizeclass_free(struct frag_policy *p, frag_block b)

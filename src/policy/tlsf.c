@@ -29,7 +29,7 @@ static const struct frag_param_spec tlsf_params[] = {
 	[POOL] = { .name = "pool",
 		   .type = FRAG_PARAM_SIZE,
 		   .fallback = 0,
-		   .help = "bytes obtained before the first step and never released" },
+		   .help = "bytes obtained before the first event and never released" },
 	{ 0 },
 };
 
@@ -124,10 +124,12 @@ static uint64_t tlsf_round(const uint64_t *param, uint64_t granularity, uint64_t
 	return frag_round_up_pow2(bytes, UNIT);
 }
 
-static int tlsf_seek(struct frag_policy *p, const struct frag_request *rq, struct frag_sought *out)
+static struct frag_sought tlsf_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	out->bytes = class_for(frag_round_up_pow2(rq->bytes, UNIT), p->param[SL_LOG2]);
-	return frag_heap_list_unchecked(p->heap, rq->pool, 0, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, 0),
+		.bytes = class_for(frag_round_up_pow2(rq->bytes, UNIT), p->param[SL_LOG2]),
+	};
 }
 
 const struct frag_policy_ops frag_policy_tlsf = {

@@ -29,7 +29,7 @@ static bool read_memory(uint64_t at, void *to, size_t n)
 
 /* What is mapped of one file, from its first byte on. */
 struct mapped {
-	uint64_t from, to;
+	uint64_t from;
 	char file[NAME_ROOM];           /* without folders */
 };
 
@@ -57,7 +57,6 @@ static bool end_line(struct map_line *l, struct mapped *m, uint64_t address)
 		m->from = l->from;
 		memcpy(m->file, l->file, sizeof(m->file));
 	}
-	m->to = l->to;
 	found = address >= l->from && address < l->to;
 	*l = (struct map_line){ .from = 0 };
 	return found;

@@ -1,6 +1,5 @@
 /*
- * driver_calls.c - wrappers of the driver's calls, which note their results; the driver's own
- * functions behind them, the ways to them, and its devices.
+ * driver_calls.c - wrappers of the driver's calls, which note their results, and the ways to them.
  *
  * A call that allocates is noted after it returned, a call that frees before it is made: so an
  * address is free in the trace before another thread can obtain it again.
@@ -11,142 +10,15 @@
 #include "recorder/driver_calls.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
+#include "recorder/driver_devices.h"
 #include "recorder/raw.h"
 #include "recorder/recorder.h"
 #include "recorder/trace_lines.h"
-
-/* The tables of one module. */
-struct module {
-	const Elf64_Sym *symbols;
-	const char *names;
-	const uint32_t *hash;           /* GNU's; NULL: it has none */
-	uint32_t count;
-	uint64_t base;
-};
-
-/*
- * How many symbols there are is written nowhere: the last chain of the hash table ends with them.
- */
-static uint32_t count_hashed(const uint32_t *table)
-{
-	const uint32_t buckets = table[0], first = table[1], bloom = table[2];
-	const uint32_t *bucket = table + 4 + bloom * (sizeof(Elf64_Addr) / sizeof(uint32_t));
-	const uint32_t *chain = bucket + buckets;
-	uint32_t last = 0;
-
-	for (uint32_t i = 0; i < buckets; i++)
-		last = bucket[i] > last ? bucket[i] : last;
-	if (last < first)
-		return first;
-	while (!(chain[last - first] & 1))
-		last++;
-	return last + 1;
-}
-
-/* An entry of the dynamic section as a pointer: some C libraries add the base, some do not. */
-static const void *placed(uint64_t base, Elf64_Addr value)
-{
-	return (const void *)(uintptr_t)(value < base ? value + base : value);
-}
-
-static bool read_module(uint64_t base, const Elf64_Dyn *d, struct module *m)
-{
-	const uint32_t *old_hash = NULL, *hash = NULL;
-
-	*m = (struct module){ .base = base };
-	for (; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_SYMTAB)
-			m->symbols = placed(base, d->d_un.d_ptr);
-		else if (d->d_tag == DT_STRTAB)
-			m->names = placed(base, d->d_un.d_ptr);
-		else if (d->d_tag == DT_GNU_HASH)
-			hash = placed(base, d->d_un.d_ptr);
-		else if (d->d_tag == DT_HASH)
-			old_hash = placed(base, d->d_un.d_ptr);
-	}
-	m->hash = hash;
-	m->count = hash ? count_hashed(hash) : old_hash ? old_hash[1] : 0;
-	return m->symbols && m->names;
-}
-
-/* Written by hand, because a wrapped function of the C library could be about to call dlsym. */
-static bool begins(const char *s, const char *with)
-{
-	while (*with && *s == *with) {
-		s++;
-		with++;
-	}
-	return !*with;
-}
-
-static bool is_function(const struct module *m, const Elf64_Sym *s, const char *name)
-{
-	return s->st_value && s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC
-	       && begins(m->names + s->st_name, name) && begins(name, m->names + s->st_name);
-}
-
-static const char *file_of(const char *path)
-{
-	const char *file = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			file = path + 1;
-	return file;
-}
-
-static bool is_c_library(const char *file)
-{
-	return begins(file, "libc.so") || begins(file, "libdl.so") || begins(file, "libc.musl")
-	       || begins(file, "ld-musl");
-}
-
-/* Searches the chain of the name's bucket; without a table of GNU's all symbols. */
-static void *find_function(const struct module *m, const char *name)
-{
-	const uint32_t *table = m->hash, *bucket, *chain;
-	uint32_t hash = 5381, i = 0, end = m->count;
-
-	if (table) {
-		for (const char *p = name; *p; p++)
-			hash = hash * 33 + (unsigned char)*p;
-		bucket = table + 4 + table[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
-		chain = bucket + table[0];
-		i = table[0] ? bucket[hash % table[0]] : 0;
-		if (i < table[1])
-			return NULL;
-		for (end = i; !(chain[end - table[1]] & 1);)
-			end++;
-		end++;
-	}
-	for (; i < end; i++)
-		if (is_function(m, &m->symbols[i], name))
-			return (void *)(uintptr_t)(m->base + m->symbols[i].st_value);
-	return NULL;
-}
-
-/*
- * Reads the list for debuggers, because dl_iterate_phdr may be wrapped by a library that first
- * calls dlsym for the next one: sanitizers do.
- */
-void *frag_c_library_symbol(const char *name)
-{
-	void *found = NULL;
-	struct module m;
-
-	for (const struct link_map *l = _r_debug.r_map; l && !found; l = l->l_next)
-		if (l->l_name && is_c_library(file_of(l->l_name))
-		    && read_module(l->l_addr, l->l_ld, &m))
-			found = find_function(&m, name);
-	return found;
-}
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -159,10 +31,9 @@ static _Atomic(dlvsym_function *) next_dlvsym;
 
 static _Atomic(void *) found_behind[FRAG_DRIVER_CALL_COUNT];
 
-/* Looked up beforehand: what is behind a wrapper unless the program finds another function first;
- * the driver's own functions; what the header of a trace is made of. */
+/* Looked up beforehand: what is behind a wrapper unless the program finds another function first,
+ * and the driver's own functions. */
 static _Atomic(void *) next_function[FRAG_DRIVER_CALL_COUNT], own_function[FRAG_DRIVER_CALL_COUNT];
-static _Atomic(void *) get_count, get_device, get_name, get_total, get_memory, get_current;
 
 static _Atomic uint64_t driver_from, driver_to;         /* where the driver is loaded */
 static _Atomic bool prepared;
@@ -214,27 +85,7 @@ static void adopt(int call, void *function)
 
 static bool is_driver(const char *file)
 {
-	return begins(file, "libcuda.so");
-}
-
-/* Where such a library is loaded, without a lock of the dynamic linker; false: it is not there. */
-static bool find_extent(bool (*is_it)(const char *file), uint64_t *from, uint64_t *to)
-{
-	const struct link_map *l = _r_debug.r_map;
-	const Elf64_Phdr *p;
-	uint64_t length = 0;
-
-	while (l && !(l->l_name && is_it(file_of(l->l_name))))
-		l = l->l_next;
-	if (!l)
-		return false;
-	p = (const void *)(l->l_addr + ((const Elf64_Ehdr *)l->l_addr)->e_phoff);
-	for (int i = 0; i < ((const Elf64_Ehdr *)l->l_addr)->e_phnum; i++)
-		if (p[i].p_type == PT_LOAD && p[i].p_vaddr + p[i].p_memsz > length)
-			length = p[i].p_vaddr + p[i].p_memsz;
-	*from = l->l_addr;
-	*to = l->l_addr + length;
-	return true;
+	return frag_raw_begins(file, "libcuda.so");
 }
 
 bool frag_is_of_c_library(const char *function)
@@ -243,7 +94,7 @@ bool frag_is_of_c_library(const char *function)
 			? (uint64_t)(uintptr_t)the_next_dlsym()(RTLD_DEFAULT, function) : 0;
 	uint64_t from, to;
 
-	return find_extent(is_c_library, &from, &to) && at >= from && at < to;
+	return frag_module_extent(frag_is_c_library, &from, &to) && at >= from && at < to;
 }
 
 static bool in_driver(uint64_t address)
@@ -258,7 +109,7 @@ static void *driver_handle(void)
 {
 	const struct link_map *l = _r_debug.r_map;
 
-	while (l && !(l->l_name && is_driver(file_of(l->l_name))))
+	while (l && !(l->l_name && is_driver(frag_module_file(l->l_name))))
 		l = l->l_next;
 	return l ? dlopen(l->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
@@ -267,10 +118,10 @@ static void *driver_handle(void)
 static bool is_defined(const char *name)
 {
 	void *found = NULL;
-	struct module m;
+	struct frag_module m;
 
 	for (const struct link_map *l = _r_debug.r_map; l && (!found || is_wrapper(found)); l = l->l_next)
-		found = read_module(l->l_addr, l->l_ld, &m) ? find_function(&m, name) : NULL;
+		found = frag_module_read(l->l_addr, l->l_ld, &m) ? frag_module_function(&m, name) : NULL;
 	return found && !is_wrapper(found);
 }
 
@@ -316,18 +167,9 @@ static void *driver_behind(enum frag_driver_call call)
  */
 void frag_driver_prepare(void)
 {
-	static const struct {
-		const char *name;
-		_Atomic(void *) *function;
-	} others[] = {
-		{ "cuDeviceGetCount", &get_count }, { "cuDeviceGet", &get_device },
-		{ "cuDeviceGetName", &get_name }, { "cuDeviceTotalMem_v2", &get_total },
-		{ "cuMemGetInfo_v2", &get_memory }, { "cuCtxGetDevice", &get_current },
-	};
-
 	uint64_t from, to;
 
-	if (atomic_load(&prepared) || !frag_recorder_on() || !find_extent(is_driver, &from, &to))
+	if (atomic_load(&prepared) || !frag_recorder_on() || !frag_module_extent(is_driver, &from, &to))
 		return;
 	atomic_store(&driver_to, to);
 	atomic_store(&driver_from, from);
@@ -335,8 +177,8 @@ void frag_driver_prepare(void)
 		atomic_store(&own_function[i], driver_symbol(frag_driver_call_names[i]));
 		atomic_store(&next_function[i], look_behind((enum frag_driver_call)i));
 	}
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		atomic_store(others[i].function, driver_symbol(others[i].name));
+	for (int i = 0; i < FRAG_DEVICE_CALL_COUNT; i++)
+		atomic_store(&frag_device_calls[i], driver_symbol(frag_device_call_names[i]));
 	frag_recorder_prepare();
 	atomic_store(&prepared, true);
 }
@@ -451,135 +293,6 @@ const char *const frag_driver_call_names[FRAG_DRIVER_CALL_COUNT] = {
 #undef NAME
 };
 
-/* The driver's devices, for the header of a trace. */
-
-enum { UNSEEN, MEASURING, MEASURED };
-
-static struct {
-	char name[100];
-	uint64_t total;
-	_Atomic uint64_t context;
-	_Atomic int state;
-} devices[FRAG_DEVICES_MAX];
-static uint16_t count = 1;
-static _Atomic bool changed;
-
-static void keep_printable(char *s)
-{
-	for (; *s; s++)
-		if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
-			*s = '?';
-}
-
-/* A driver without these calls, or one that fails, leaves one device without name and total. */
-void frag_devices_find(void)
-{
-	int (*count_them)(int *) = (int (*)(int *))atomic_load(&get_count);
-	int (*get)(int *, int) = (int (*)(int *, int))atomic_load(&get_device);
-	int (*name)(char *, int, int) = (int (*)(char *, int, int))atomic_load(&get_name);
-	int (*measure)(size_t *, int) = (int (*)(size_t *, int))atomic_load(&get_total);
-	int n = 0, device;
-
-	if (!count_them || count_them(&n) != 0 || n < 1)
-		n = 1;
-	count = (uint16_t)(n < FRAG_DEVICES_MAX ? n : FRAG_DEVICES_MAX);
-	for (int i = 0; i < count; i++) {
-		size_t total = 0;
-
-		if (!get || get(&device, i) != 0)
-			continue;
-		if (name && name(devices[i].name, (int)sizeof(devices[i].name), device) == 0)
-			keep_printable(devices[i].name);
-		if (measure && measure(&total, device) == 0)
-			devices[i].total = total;
-	}
-}
-
-/* The device of the current context; 0 where there is none. */
-static uint16_t device_current(void)
-{
-	int (*get)(int *) = (int (*)(int *))atomic_load_explicit(&get_current, memory_order_relaxed);
-	int device = 0;
-
-	if (!get || get(&device) != 0 || device < 0 || device >= count)
-		return 0;
-	return (uint16_t)device;
-}
-
-static void device_measure(uint16_t device)
-{
-	int (*measure)(size_t *, size_t *) = (int (*)(size_t *, size_t *))atomic_load(&get_memory);
-	size_t left = 0, total = 0;
-
-	if (!measure || measure(&left, &total) != 0 || left > total)
-		return;
-	atomic_store(&devices[device].context, total - left);
-	atomic_store(&changed, true);
-}
-
-#define PATIENCE_NS 1000000000u
-
-static __thread bool measuring __attribute__((tls_model("initial-exec")));
-
-/*
- * Before a request of the device, the current one: measures once what is used without any. One
- * thread measures, and the others wait, for a while: their next requests would be counted. A
- * handler that interrupted the measuring does not.
- */
-static void device_measure_once(uint16_t device)
-{
-	_Atomic int *state = &devices[device].state;
-	int unseen = UNSEEN;
-	uint64_t since;
-
-	if (atomic_load_explicit(state, memory_order_acquire) == MEASURED)
-		return;
-	if (atomic_compare_exchange_strong(state, &unseen, MEASURING)) {
-		measuring = true;
-		device_measure(device);
-		measuring = false;
-		atomic_store(state, MEASURED);
-	}
-	since = frag_raw_now();
-	while (!measuring && atomic_load(state) != MEASURED) {
-		if (frag_raw_now() - since > PATIENCE_NS)
-			atomic_store(state, MEASURED);
-		frag_raw_sleep(20000);
-	}
-}
-
-uint16_t frag_devices_count(void)
-{
-	return count;
-}
-
-void frag_devices_write(struct frag_raw_text *t)
-{
-	for (int i = 0; i < count; i++) {
-		frag_raw_put(t, i ? ",{\"name\":\"" : "[{\"name\":\"");
-		frag_raw_put(t, devices[i].name);
-		frag_raw_put(t, "\",\"total_bytes\":");
-		frag_raw_put_number(t, devices[i].total);
-		frag_raw_put(t, ",\"context_bytes\":");
-		frag_raw_put_number(t, atomic_load(&devices[i].context));
-		frag_raw_put(t, "}");
-	}
-	frag_raw_put(t, "]");
-}
-
-bool frag_devices_changed(void)
-{
-	return atomic_exchange(&changed, false);
-}
-
-void frag_devices_forget(void)
-{
-	for (int i = 0; i < FRAG_DEVICES_MAX; i++) {
-		atomic_store(&devices[i].state, UNSEEN);
-		atomic_store(&devices[i].context, 0);
-	}
-}
-
 #define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
 /*
@@ -663,7 +376,7 @@ static void wrappers_note(const struct frag_note *what)
 static void note_here(enum frag_note_op op, uint64_t key, uint64_t stream)
 {
 	wrappers_note(&(struct frag_note){ .op = (uint8_t)op, .key = key, .stream = stream,
-					   .device = device_current() });
+					   .device = frag_devices_current() });
 }
 
 /* A request, granted or not. */
@@ -686,9 +399,9 @@ static void note_request(enum frag_driver_call call, int rc, const struct frag_n
 /* The device that a request is made of; its context is there, and none of its blocks. */
 static uint16_t begin_request(void)
 {
-	const uint16_t device = device_current();
+	const uint16_t device = frag_devices_current();
 
-	device_measure_once(device);
+	frag_devices_measure_once(device);
 	return device;
 }
 

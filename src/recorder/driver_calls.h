@@ -1,11 +1,8 @@
 /*
- * driver_calls.h - the driver's calls that are wrapped, the few of its types that they take, and
- * its devices, for the header of a trace.
+ * driver_calls.h - the driver's calls that are wrapped, and the few of its types that they take.
  *
  * Declared here, because the recorder is built without CUDA's headers. Pointers that are only
- * passed on are void pointers. dlsym, dlvsym and cuGetProcAddress hand out the wrappers. Context
- * bytes are all bytes in use before the program's first request: no call separates them from the
- * memory of other processes.
+ * passed on are void pointers. dlsym, dlvsym and cuGetProcAddress hand out the wrappers.
  */
 #pragma once
 
@@ -13,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recorder/loaded_modules.h"
 #include "recorder/raw.h"
 
 #define CUDA_OUT_OF_MEMORY 2
@@ -85,32 +83,5 @@ extern const char *const frag_driver_call_names[FRAG_DRIVER_CALL_COUNT];
 /* Looks up the driver's functions, once it is there; before the first call, if it can be. */
 void frag_driver_prepare(void);
 
-/* A function of the C library that no other library can have in front of it; NULL: none. */
-void *frag_c_library_symbol(const char *name);
-
 /* Whether other libraries get the C library's function of that name, not a sanitizer's. */
 bool frag_is_of_c_library(const char *function);
-
-#define FRAG_DEVICES_MAX 64
-
-/* Requests the number of them, names and totals from the driver; a thread of the program does. */
-void frag_devices_find(void);
-
-/* At least one. */
-uint16_t frag_devices_count(void);
-
-/* The array of devices of a header. */
-void frag_devices_write(struct frag_raw_text *t);
-
-/* Whether a device was measured since the last time. */
-bool frag_devices_changed(void);
-
-/* Of a forked child. */
-void frag_devices_forget(void);
-
-/*
- * The address of a function is a void pointer.
- *
- * POSIX has it so for dlsym; C does not, and compilers say it with -Wpedantic.
- */
-#pragma GCC diagnostic ignored "-Wpedantic"

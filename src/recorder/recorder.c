@@ -36,6 +36,7 @@
 
 #include "recorder/address_name.h"
 #include "recorder/driver_calls.h"
+#include "recorder/driver_devices.h"
 #include "recorder/raw.h"
 #include "recorder/trace_file.h"
 #include "recorder/trace_lines.h"

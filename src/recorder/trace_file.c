@@ -17,6 +17,7 @@
 
 #include "fragsim/version.h"
 #include "recorder/driver_calls.h"
+#include "recorder/driver_devices.h"
 #include "recorder/raw.h"
 
 #define PATH_ROOM 4096

@@ -8,6 +8,7 @@
 
 #include "recorder/address_name.h"
 #include "recorder/driver_calls.h"
+#include "recorder/driver_devices.h"
 #include "recorder/raw.h"
 
 #define TAG_ROOM 4096

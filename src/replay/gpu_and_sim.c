@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/array_grow.h"
+#include "device/usable.h"
 #include "metrics/fragmentation.h"
 #include "replay/stream_work.h"
 
@@ -276,8 +277,8 @@ static int open_pools(struct frag_replay *r, struct frag_error *err)
 	for (uint32_t d = 0; d < r->device_count && r->pooled && !rc; d++) {
 		const struct frag_device_figures *f = &r->devices.figures[d];
 
-		rc = frag_gpu_pool_open(r->gpus[d], f->total - f->context - f->other, &r->pool,
-					err);
+		rc = frag_gpu_pool_open(r->gpus[d], frag_usable(f->total, f->context, f->other),
+					&r->pool, err);
 	}
 	return rc;
 }
@@ -297,11 +298,6 @@ static int begin_measures(struct frag_replay *r, struct frag_error *err)
 	return rc;
 }
 
-static bool stopped(const struct frag_replay *r)
-{
-	return r->options.stop && r->options.stop(r->options.ctx);
-}
-
 /* Waits until it is the event's time. */
 static void keep_pace(struct frag_replay *r, const struct frag_event *ev)
 {
@@ -312,7 +308,7 @@ static void keep_pace(struct frag_replay *r, const struct frag_event *ev)
 	if (!r->has_first_t)
 		r->first_t = ev->t;
 	r->has_first_t = true;
-	while (!stopped(r)) {
+	while (!frag_read_is_stopped(&r->options.read)) {
 		double due = (ev->t - r->first_t) * 1e3 / r->options.pace, left;
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
@@ -420,9 +416,8 @@ static int gpu_and_sim_feed(struct frag_replay *r, const struct frag_batch *batc
 		    && (r->pooled || frag_sim_stopped(r->twin.sim)))
 			return 0;
 		keep_pace(r, one.events);
-		if (stopped(r))
-			return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
-		rc = step_both(r, &one, err);
+		rc = frag_read_check(&r->options.read, err);
+		rc = rc ? rc : step_both(r, &one, err);
 	}
 	return rc;
 }
@@ -440,11 +435,11 @@ int frag_replay_run(struct frag_replay *r, struct frag_error *err)
 	rc = rc ? rc : open_pools(r, err);
 	while (!rc && batch.count) {
 		rc = frag_trace_next(r->trace, &batch, err);
-		if (stopped(r))
-			rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+		if (frag_read_check(&r->options.read, err))
+			rc = -FRAG_EINTERRUPTED;
 		rc = rc ? rc : gpu_and_sim_feed(r, &batch, err);
-		if (!rc && r->options.progress)
-			r->options.progress(r->options.ctx, frag_trace_info(r->trace));
+		if (!rc)
+			frag_read_show(&r->options.read, frag_trace_info(r->trace));
 	}
 	rc = rc ? rc : frag_work_finish(r->work, err);
 	for (uint32_t d = 0; d < r->device_count; d++)

@@ -21,9 +21,7 @@ struct frag_replay_options {
 	uint64_t limit;                 /* bytes to take of each GPU at most; UINT64_MAX: 90 % of
 					 * what is free */
 	double pace;                    /* times the trace's own; 0: as fast as possible */
-	bool (*stop)(void *ctx);        /* optional: asked before each event */
-	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
-	void *ctx;
+	struct frag_read_job read;      /* its stop is called before each event too */
 };
 
 struct frag_replay;

@@ -190,9 +190,9 @@ static int corrupt(const struct frag_work *w, const struct block *b, uint64_t at
 
 	if (other)
 		snprintf(whose, sizeof(whose), "which belongs to the block of id %.60s, allocated "
-			 "at step %" PRIu64, other->id, other->birth);
+			 "at event %" PRIu64, other->id, other->birth);
 	return frag_fail(err, FRAG_EDEVICE, "corruption on device %u: the block of id %.60s, "
-			 "allocated at step %" PRIu64 ", holds %08" PRIx32 " at byte %" PRIu64
+			 "allocated at event %" PRIu64 ", holds %08" PRIx32 " at byte %" PRIu64
 			 " of %" PRIu64 " where %08" PRIx32 " was written: %s", b->run.gpu, b->id,
 			 b->birth, found, at - b->run.offset, b->run.bytes, expected, whose);
 }

@@ -1,4 +1,4 @@
-/* fit_all.h - every trace under every policy fitted, side by side, or at the same time. */
+/* fit_all.h - every trace under every policy fitted, side by side, or as fit_together.h does it. */
 #pragma once
 
 #include "base/job.h"
@@ -28,6 +28,8 @@ struct frag_fitted {
 	int64_t offset;         /* joint and together: the last that fails below the smallest */
 };
 
+struct frag_recommendation;     /* search/recommend.h */
+
 struct frag_fits {
 	const struct frag_fit_source *sources;  /* borrowed */
 	uint32_t source_count, choice_count;
@@ -47,6 +49,8 @@ struct frag_fits {
 	int64_t offset;                 /* ns where clocks is set, else steps */
 	int64_t **clocks;               /* when a source's events happen; NULL: at 0, 1, 2; owned */
 	const struct frag_driver_model *model;  /* borrowed; NULL: none */
+	/* of the same sources, devices and model, borrowed: its simulations need not be repeated; NULL */
+	const struct frag_recommendation *ranked;
 	struct frag_job job;            /* shows "policies" */
 	/* results: by source, policy, device; and, for several sources, by policy and device the
 	 * capacities that fit all */

@@ -340,13 +340,25 @@ static uint32_t fit_intervals_place_of(const struct frag_fit_intervals *s, uint6
 	return low;
 }
 
+/* Another search of the same case has simulated it. */
+static bool is_known(const struct frag_fit_intervals *s, uint64_t total, struct frag_interval *out)
+{
+	const struct frag_fit_intervals *known = s->known;
+	const uint32_t at = known ? fit_intervals_place_of(known, total) : 0;
+
+	if (!at || total >= known->intervals[at - 1].end_capacity || known->intervals[at - 1].outcome.broken)
+		return false;
+	*out = known->intervals[at - 1];
+	return true;
+}
+
 /* Returns the known interval of a capacity, else simulates it and inserts the result in order. */
 int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 			  const struct frag_interval **out, struct frag_error *err)
 {
 	struct frag_interval *here;
 	uint32_t at;
-	int rc;
+	int rc = 0;
 
 	/* 0 would be no limit: a device of nothing has one byte */
 	total = total ? total : 1;
@@ -359,7 +371,10 @@ int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 		return frag_fail_nomem(err);
 	here = &s->intervals[at];
 	memmove(here + 1, here, (s->count - at) * sizeof(*here));
-	rc = run_on(s, total, here, err);
+	if (!is_known(s, total, here)) {
+		rc = run_on(s, total, here, err);
+		s->runs += !rc;
+	}
 	if (rc) {
 		memmove(here, here + 1, (s->count - at) * sizeof(*here));
 		return rc;
@@ -368,7 +383,6 @@ int frag_fit_intervals_at(struct frag_fit_intervals *s, uint64_t total,
 		here->end_capacity = frag_min(here->end_capacity, here[1].min_capacity);
 	FRAG_ASSERT(here->min_capacity <= total && total < here->end_capacity);
 	s->count++;
-	s->runs++;
 	*out = here;
 	return 0;
 }

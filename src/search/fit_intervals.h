@@ -104,6 +104,7 @@ struct frag_fit_intervals {
 	struct frag_interval *intervals;        /* by capacity; there may be gaps between them */
 	uint32_t count, capacity;
 	uint64_t runs;                  /* that were simulated */
+	const struct frag_fit_intervals *known; /* of the same case, ended: they need no run; NULL */
 	struct frag_checkpoints checkpoints;    /* of the last one */
 	char *why;                      /* of the first run whose policy failed; NULL: none; owned */
 	int64_t offset;                 /* of several at once: bytes of its device beyond those of

@@ -12,8 +12,11 @@
 #include "engine/tape_run.h"
 #include "events/tape.h"
 #include "policy/policies.h"
+#include "transform/workspaces.h"
 
 enum verdict { NOT_TRIED, FITS, FAILS };
+
+#define NAMED_MAX 64    /* numbers of --largest that are fitted */
 
 /* One task tries one number under all policies. */
 struct trying {
@@ -78,6 +81,37 @@ static int predicted_tape(const struct frag_predicted *x, uint32_t number,
 	}
 	free(sizes);
 	return good ? 0 : frag_fail_nomem(err);
+}
+
+/* Under the policy `direct`, because a limit of another policy could end its run earlier. */
+static int peak_of(const struct frag_predicted *x, const struct frag_tape *tape, uint64_t *peak, struct frag_error *err)
+{
+	const struct frag_result *results;
+	struct frag_sim *sim = NULL;
+	struct frag_choice direct;
+	uint32_t count = 0;
+	int rc = frag_choice_of(&direct, &frag_policy_direct, "direct", err);
+
+	*peak = 0;
+	rc = rc ? rc : prediction_simulate(x, tape, &direct, 0, FRAG_LEVEL_PEAKS, &sim, err);
+	results = rc ? NULL : frag_sim_results(sim, false, &count);
+	for (uint32_t d = 0; d < count; d++)
+		*peak = frag_max(*peak, results[d].lower_bound);
+	frag_sim_del(sim);
+	return rc;
+}
+
+int frag_predicted_peak(const struct frag_predicted *x, uint32_t number, const struct frag_tape *recorded, uint64_t *peak,
+			struct frag_error *err)
+{
+	struct frag_tape *tape = NULL;
+	int rc = recorded ? 0 : predicted_tape(x, number, &tape, err);
+
+	*peak = UINT64_MAX;
+	if (!rc && (recorded || tape))
+		rc = peak_of(x, recorded ? recorded : tape, peak, err);
+	frag_tape_del(tape);
+	return rc;
 }
 
 /*
@@ -179,6 +213,167 @@ static int try_number(void *ctx, uint32_t index, struct frag_error *err)
 	return rc;
 }
 
+/*
+ * What is simulated of a number besides its trace: workspaces that may start there, and those that end at a
+ * size that depends on the GPU, by count of its multiprocessors: none ends; A100; H100 and H200; B200.
+ */
+static const uint32_t multiprocessors[] = { 0, 108, 132, 148 };
+#define VARIANTS (sizeof(multiprocessors) / sizeof(*multiprocessors))
+
+struct variants {
+	struct frag_tape *tapes[2 * VARIANTS];  /* its own; some are parts of others */
+	uint32_t tape_count;
+	const struct frag_tape *of[VARIANTS];
+	uint32_t count;
+	bool sums, rows_unknown;
+};
+
+static void variants_fini(struct variants *v)
+{
+	while (v->tape_count)
+		frag_tape_del(v->tapes[--v->tape_count]);
+}
+
+/* Takes the new tape. False: out of memory. */
+static bool variants_take(struct variants *v, struct frag_tape *tape)
+{
+	if (tape)
+		v->tapes[v->tape_count++] = tape;
+	return tape != NULL;
+}
+
+/* sizes: those of r->sizes, with workspaces as such a GPU has them. */
+static int add_variant(struct variants *v, const struct frag_predicted *x, const uint64_t *sizes,
+		       const struct frag_workspaces *w, struct frag_error *err)
+{
+	struct frag_tape *tape = frag_tape_resized(x->tape, x->recordings->which, sizes);
+	int rc = variants_take(v, tape) ? 0 : frag_fail_nomem(err);
+
+	if (!rc && w->count) {
+		const struct frag_tape *from = tape;
+
+		rc = frag_tape_with_blocks(&tape, from, w->blocks, w->count, err);
+		if (!rc)
+			variants_take(v, tape);
+	}
+	if (!rc)
+		v->of[v->count++] = tape;
+	return rc;
+}
+
+/* Of the tape at a number. */
+static int make_variants(struct variants *v, const struct frag_predicted *x, uint32_t number,
+			 const struct frag_tape *base, struct frag_error *err)
+{
+	const struct frag_recordings *r = x->recordings;
+	const size_t count = (size_t)r->size_count + 1;
+	uint64_t *sizes = malloc(2 * count * sizeof(*sizes)), *last = sizes ? sizes + count : NULL;
+	struct frag_workspaces before = { .count = 0 };
+	int rc = sizes ? 0 : frag_fail_nomem(err);
+
+	*v = (struct variants){ .count = 0 };
+	if (!rc)
+		sizes_at(r, number, last, NULL);
+	for (uint32_t k = 0; !rc && k < VARIANTS; k++) {
+		struct frag_workspaces w;
+		bool same;
+
+		sizes_at(r, number, sizes, NULL);
+		if (!frag_workspaces_find(&w, r, base, number, multiprocessors[k], sizes)) {
+			rc = frag_fail_nomem(err);
+			break;
+		}
+		same = memcmp(sizes, last, r->size_count * sizeof(*sizes)) == 0 && w.count == before.count
+		       && (!w.count || memcmp(w.blocks, before.blocks, w.count * sizeof(*w.blocks)) == 0);
+		if (!same)
+			rc = add_variant(v, x, sizes, &w, err);
+		v->sums |= w.sums != 0;
+		v->rows_unknown |= w.rows_unknown;
+		memcpy(last, sizes, r->size_count * sizeof(*sizes));
+		frag_workspaces_fini(&before);
+		before = w;
+	}
+	frag_workspaces_fini(&before);
+	free(sizes);
+	return rc;
+}
+
+/*
+ * Is the device that a prediction at the number names no larger than the given one? A number can fit it
+ * although a larger device fails, or although a workspace may start there: then none is named.
+ */
+static int is_named(const struct frag_predicted *x, uint32_t number, uint32_t choice, bool *named,
+		    struct frag_error *err)
+{
+	struct frag_tape *tape;
+	struct variants v = { .count = 0 };
+	struct frag_fit_source sources[VARIANTS + 1];
+	struct frag_fits fits = { .sources = sources, .source_count = 1, .choice_count = 1,
+		.bounds = { .runs = x->runs, .hurry = x->hurry, .ctx = x->job.ctx },
+		.headroom_total = x->total, .unlimited = true, .separate = true, .model = x->model,
+		.job = frag_job_part(&x->job),
+	};
+	int rc = predicted_tape(x, number, &tape, err);
+
+	*named = false;
+	if (!rc && tape)
+		rc = make_variants(&v, x, number, tape, err);
+	for (uint32_t i = 0; i <= v.count; i++)
+		sources[i] = (struct frag_fit_source){
+			.choices = &x->choices[choice], .devices = x->devices, .scope = x->scope,
+			.tape = i ? v.of[i - 1] : tape,
+		};
+	fits.source_count += v.count;
+	if (!rc && tape)
+		rc = frag_fits_run(&fits, err);
+	*named = !rc && tape;
+	for (uint32_t i = 0; i < fits.count && *named; i++)
+		*named = fits.fitted[i].fit.reliable <= x->total;
+	frag_fits_fini(&fits);
+	variants_fini(&v);
+	frag_tape_del(tape);
+	return rc;
+}
+
+/* Also of the largest numbers of --largest. */
+static int note_unknown_rows(struct frag_predicted *x, uint32_t number, struct frag_error *err)
+{
+	struct frag_workspaces started = { .count = 0 };
+	struct frag_tape *tape;
+	int rc = number == FRAG_NO_NUMBER || x->rows_unknown ? 1 : predicted_tape(x, number, &tape, err);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (tape && !frag_workspaces_find(&started, x->recordings, tape, number, 0, NULL))
+		rc = frag_fail_nomem(err);
+	x->rows_unknown = started.rows_unknown;
+	frag_workspaces_fini(&started);
+	frag_tape_del(tape);
+	return rc;
+}
+
+/* From the largest number that fits downwards, up to one whose named device the given one is. */
+static int drop_unnamed(const struct trying *t, uint32_t choice, struct frag_error *err)
+{
+	uint32_t tries = 0;
+	int rc = 0;
+
+	for (uint32_t i = t->count; i-- && tries < NAMED_MAX && !rc;) {
+		uint8_t *verdict = &t->verdicts[(size_t)i * t->x->choice_count + choice];
+		bool named = false;
+
+		if (*verdict != FITS)
+			continue;
+		rc = is_named(t->x, t->x->first + i * t->x->stride, choice, &named, err);
+		if (!rc && named)
+			break;
+		if (!rc)
+			*verdict = FAILS;
+		tries++;
+	}
+	return rc;
+}
+
 /* Of one policy: what was tried, up to the first number that was not. */
 static int draw_map(const struct trying *t, uint32_t choice, struct frag_error *err)
 {
@@ -240,8 +435,11 @@ static int try_all(struct trying *t, struct frag_error *err)
 	rc = t->verdicts ? frag_tasks_run(&tasks, err) : frag_fail_nomem(err);
 	if (!rc || rc == -FRAG_EINTERRUPTED) {
 		t->count = count_tried(t);
-		for (uint32_t i = 0; i < x->choice_count && !drawn; i++)
-			drawn = draw_map(t, i, err);
+		for (uint32_t i = 0; i < x->choice_count && !drawn; i++) {
+			drawn = rc ? 0 : drop_unnamed(t, i, err);
+			drawn = drawn ? drawn : draw_map(t, i, err);
+			drawn = drawn ? drawn : note_unknown_rows(x, x->reaches[i].largest, err);
+		}
 		x->tried = t->count;
 	}
 	free(t->verdicts);
@@ -452,91 +650,25 @@ static int fit_sources(struct frag_predicted *x, struct frag_error *err)
 	return frag_fits_run(&x->fits, err);
 }
 
-/*
- * Workspaces that may start between the recordings and a number. A kernel that sums over rows (batch
- * x length) takes one from 1024 rows on; it has 8 bytes for each element of its input. The kernel is
- * seen by its result, a block whose size does not depend on the number, and by its input, which is
- * freed directly after that and is as many times as large as there are rows. Measured with PyTorch
- * 2.9 to 2.15.
- */
-#define REDUCTION_ROWS 1024
-#define REDUCTION_FACTOR 2              /* of the input's bytes, where its elements have 4 */
-
-static bool grows_with_rows(const struct frag_sizes *s)
-{
-	return s->growth == FRAG_LINEAR || s->growth == FRAG_QUADRATIC;
-}
-
-/* The alloc that is the input of a reduction with the result of event i. FRAG_NO_SOURCE: none. */
-#define FRAG_NO_SOURCE UINT32_MAX
-static uint32_t reduction_input(const struct frag_recordings *r, const struct frag_tape *tape, uint32_t i,
-				uint32_t alloc)
-{
-	const struct frag_tape_event *e = &tape->events[i], *next = e + 1;
-	const uint64_t result = e->word >> FRAG_TAPE_VALUE_SHIFT;
-	uint32_t input;
-
-	if (i + 1 >= tape->count || frag_tape_op(next) != FRAG_OP_FREE || !result
-	    || r->sizes[r->which[alloc]].growth != FRAG_CONSTANT)
-		return FRAG_NO_SOURCE;
-	input = (uint32_t)(next->word >> FRAG_TAPE_VALUE_SHIFT);
-	if (input == alloc || !grows_with_rows(&r->sizes[r->which[input]]))
-		return FRAG_NO_SOURCE;
-	return r->sizes[r->which[input]].at[r->numbers.count - 1] / result < REDUCTION_ROWS
-		       ? input : FRAG_NO_SOURCE;
-}
-
-/* The blocks that may start at a number, by event of its tape. False: out of memory. */
-static bool find_reductions(const struct frag_recordings *r, const struct frag_tape *tape, uint32_t number,
-			    struct frag_tape_block **blocks, uint32_t *count)
-{
-	uint32_t capacity = 0, alloc = 0;
-
-	for (uint32_t i = 0; i < tape->count; i++) {
-		const uint64_t result = tape->events[i].word >> FRAG_TAPE_VALUE_SHIFT;
-		uint32_t input;
-		uint64_t bytes;
-
-		if (!frag_tape_is_alloc(&tape->events[i]))
-			continue;
-		input = reduction_input(r, tape, i, alloc++);
-		if (input == FRAG_NO_SOURCE)
-			continue;
-		frag_size_at(&r->numbers, r->sizes[r->which[input]].at, number, &bytes);
-		if (bytes % result || bytes / result < REDUCTION_ROWS
-		    || bytes >= FRAG_SIZE_LIMIT / REDUCTION_FACTOR)
-			continue;
-		if (!FRAG_GROW(*blocks, capacity, *count))
-			return false;
-		(*blocks)[(*count)++] = (struct frag_tape_block){
-			.after = i, .bytes = bytes * REDUCTION_FACTOR,
-		};
-	}
-	return true;
-}
-
-/* A second tape of a source, if workspaces may start there. */
+/* More tapes of a source, if workspaces may start there or end. */
 static int start_workspaces(struct frag_predicted *x, uint32_t source, struct frag_error *err)
 {
-	struct frag_tape_block *blocks = NULL;
-	uint32_t count = 0;
-	int rc = find_reductions(x->recordings, x->tapes[source], x->at[source], &blocks, &count)
-			 ? 0 : frag_fail_nomem(err);
+	struct variants v;
+	int rc = make_variants(&v, x, x->at[source], x->tapes[source], err);
 
-	if (!rc && count) {
-		struct frag_tape **tape = &x->started_tapes[x->started_count];
-
-		rc = frag_tape_with_blocks(tape, x->tapes[source], blocks, count, err);
+	for (uint32_t k = 0; k < v.count && !rc; k++) {
 		x->started_sources[x->started_count] = x->sources[source];
-		x->started_sources[x->started_count].tape = *tape;
-		x->started_of[x->started_count] = source;
-		x->started_count += !rc;
+		x->started_sources[x->started_count].tape = v.of[k];
+		x->started_of[x->started_count++] = source;
 	}
-	free(blocks);
+	x->sums = x->sums || v.sums;
+	x->rows_unknown = x->rows_unknown || v.rows_unknown;
+	for (uint32_t k = 0; k < v.tape_count; k++)
+		x->started_tapes[x->started_tape_count++] = v.tapes[k];
 	return rc;
 }
 
-/* The larger of two fits of one source counts, and the difference is its margin. */
+/* The largest fit of one source counts, and the difference is its margin. */
 static void take_started(struct frag_predicted *x)
 {
 	for (uint32_t i = 0; i < x->started.count; i++) {
@@ -562,10 +694,10 @@ static void take_started(struct frag_predicted *x)
 /* Fits the sources again with workspaces that may start there. */
 static int fit_started(struct frag_predicted *x, struct frag_error *err)
 {
-	const size_t count = (size_t)x->at_count + 1;
+	const size_t count = (size_t)x->at_count * VARIANTS + 1;
 	int rc = 0;
 
-	x->started_tapes = calloc(count, sizeof(*x->started_tapes));
+	x->started_tapes = calloc(2 * count, sizeof(*x->started_tapes));
 	x->started_sources = calloc(count, sizeof(*x->started_sources));
 	x->started_of = calloc(count, sizeof(*x->started_of));
 	if (!x->started_tapes || !x->started_sources || !x->started_of)
@@ -615,8 +747,8 @@ void frag_predicted_fini(struct frag_predicted *x)
 {
 	frag_fits_fini(&x->fits);
 	frag_fits_fini(&x->started);
-	for (uint32_t i = 0; i < x->started_count; i++)
-		frag_tape_del(x->started_tapes[i]);
+	while (x->started_tape_count)
+		frag_tape_del(x->started_tapes[--x->started_tape_count]);
 	free(x->started_tapes);
 	free(x->started_sources);
 	free(x->started_of);

@@ -51,6 +51,7 @@ struct frag_predicted {
 	const struct frag_device_figures *devices;
 	uint32_t choice_count;
 	uint64_t unknown;               /* bytes of blocks that changes of a class leave alone */
+	bool scaled, dropped;           /* a change is of sizes of classes; or drops blocks */
 	uint64_t total;                 /* capacity that the program is to fit; 0: none */
 	bool largest;                   /* find the largest number that fits, too */
 	uint32_t up_to, stride;         /* the last to try (0: as far as any could fit), and only
@@ -74,12 +75,16 @@ struct frag_predicted {
 	uint32_t odd_tags;              /* that there are in all */
 	uint64_t *margins;              /* of each source: how much larger its devices are because of
 					 * workspaces that may start there; 0: none is counted */
+	bool sums;                      /* of these: of sums, which not every kernel takes */
+	bool rows_unknown;              /* gradients of an embedding may be sorted at one of `at`, and
+					 * nothing shows over how many rows; they are counted */
 	/* its own */
 	struct frag_tape **tapes;       /* one a source; NULL: it is not ours */
 	struct frag_fit_source *sources;
 	uint32_t source_count;
 	struct frag_fits started;       /* of the sources with such workspaces, */
 	struct frag_tape **started_tapes;
+	uint32_t started_tape_count;
 	struct frag_fit_source *started_sources;
 	uint32_t *started_of, started_count;    /* and which these are */
 };
@@ -112,3 +117,10 @@ static inline uint32_t frag_tried_last(const struct frag_predicted *x)
  */
 int frag_predicted_run(struct frag_predicted *x, struct frag_error *err);
 void frag_predicted_fini(struct frag_predicted *x);     /* a zeroed one is fine */
+
+/*
+ * The peak of requested bytes, of the device with the highest, at a number; recorded: of this tape instead. UINT64_MAX: a
+ * size would not be below 2^53. -FRAG_EINTERRUPTED, -FRAG_ENOMEM
+ */
+int frag_predicted_peak(const struct frag_predicted *x, uint32_t number, const struct frag_tape *recorded, uint64_t *peak,
+			struct frag_error *err);

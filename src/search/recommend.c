@@ -414,21 +414,46 @@ static int rank_candidates(struct frag_recommendation *r, struct frag_error *err
 
 /* The whole ------------------------------------------------------------------- */
 
-static int find_lower_bound(struct frag_recommendation *r, uint32_t i, struct frag_error *err)
+/* The peak of a place; 0: not known. */
+static uint64_t known_request(const struct frag_recommendation *r, uint32_t place)
 {
-	const struct frag_fit_case *s = &r->candidates[0].intervals[i].subject;
-	const struct frag_device_figures *d = &s->devices[s->device];
-	uint64_t requested = r->requested ? r->requested[r->places[i].device] : 0;
-	struct frag_interval run;
-	int rc = 0;
+	return r->requested ? r->requested[r->places[place].device] : 0;
+}
 
-	if (!requested) {
-		rc = frag_fit_case_unlimited(s, &run, err);
-		requested = rc ? 0 : run.outcome.peak_requested;
+static int run_unlimited(void *ctx, uint32_t index, struct frag_error *err)
+{
+	struct frag_recommendation *r = ctx;
+
+	return known_request(r, index) ? 0
+		: frag_fit_case_unlimited(&r->candidates[0].intervals[index].subject, &r->unlimited[index],
+					  err);
+}
+
+/* Of the place that needs the most, each being simulated where what it requests is not known. */
+static int find_lower_bound(struct frag_recommendation *r, struct frag_error *err)
+{
+	const struct frag_tasks tasks = {
+		.count = r->place_count, .job = &r->job, .task = run_unlimited, .ctx = r,
+	};
+	int rc;
+
+	r->unlimited = calloc((size_t)r->place_count + 1, sizeof(*r->unlimited));
+	rc = r->unlimited ? frag_tasks_run(&tasks, err) : frag_fail_nomem(err);
+	for (uint32_t i = 0; i < r->place_count && !rc; i++) {
+		const struct frag_fit_case *s = &r->candidates[0].intervals[i].subject;
+		const struct frag_device_figures *d = &s->devices[s->device];
+		const uint64_t known = known_request(r, i);
+		const uint64_t requested = known ? known : r->unlimited[i].outcome.peak_requested;
+
+		r->lower_bound = frag_max(r->lower_bound, frag_fit_case_round_up(
+			s, (uint64_t)((int64_t)(d->context + d->other + requested)
+				      - r->candidates[0].intervals[i].offset)));
 	}
-	r->lower_bound = frag_max(r->lower_bound, frag_fit_case_round_up(
-		s, (uint64_t)((int64_t)(d->context + d->other + requested)
-			      - r->candidates[0].intervals[i].offset)));
+	/* what was interrupted is half known */
+	if (rc) {
+		free(r->unlimited);
+		r->unlimited = NULL;
+	}
 	return rc;
 }
 
@@ -505,8 +530,7 @@ static int recommend_all(struct frag_recommendation *r, struct frag_error *err)
 	r->also_index = r->count - 1;
 	rc = rc ? rc : add_lines(r, r->grid ? r->grid : &usual, UINT32_MAX, err);
 	frag_grid_fini(&usual);
-	for (uint32_t i = 0; i < r->place_count && !rc; i++)
-		rc = find_lower_bound(r, i, err);
+	rc = rc ? rc : find_lower_bound(r, err);
 	if (!rc && !(r->device && r->lower_bound > r->device)) {
 		rc = rank_candidates(r, err);
 		if (!rc && r->best == FRAG_ALL && r->device && !r->grid)
@@ -520,6 +544,7 @@ int frag_recommend(struct frag_recommendation *r, struct frag_error *err)
 {
 	int rc = recommend_find_places(r, err);
 
+	r->smalls.job = r->job;
 	r->best = FRAG_ALL;
 	rc = rc || !r->place_count ? rc : recommend_add(r, NULL, err);
 	return rc || !r->place_count || !r->candidates->choices->ops->settings
@@ -531,8 +556,32 @@ void frag_recommend_fini(struct frag_recommendation *r)
 	for (uint32_t i = 0; i < r->count; i++)
 		candidate_fini(&r->candidates[i], r->place_count);
 	free(r->candidates);
+	free(r->unlimited);
 	frag_smallreq_fini(&r->smalls);
 	frag_places_free(r->places, r->place_count);
+}
+
+const struct frag_fit_intervals *frag_recommend_intervals(const struct frag_recommendation *r,
+							  uint32_t source, uint32_t device,
+							  const struct frag_choice *choice,
+							  const struct frag_interval **unlimited)
+{
+	if (unlimited)
+		*unlimited = NULL;
+	for (uint32_t i = 0; r && i < r->count; i++)
+		for (uint32_t k = 0; k < r->place_count; k++) {
+			const struct frag_fit_intervals *s = &r->candidates[i].intervals[k];
+
+			if (r->places[k].source != source || r->places[k].device != device
+			    || s->subject.choice->ops != choice->ops
+			    || memcmp(s->subject.choice->param, choice->param,
+				      sizeof(choice->param)) != 0)
+				continue;
+			if (unlimited && !i && r->unlimited && r->unlimited[k].outcome.steps)
+				*unlimited = &r->unlimited[k];
+			return s;
+		}
+	return NULL;
 }
 
 uint32_t frag_recommend_tried(const struct frag_recommendation *r)

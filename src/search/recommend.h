@@ -62,6 +62,8 @@ struct frag_recommendation {
 	uint64_t lower_bound;           /* below, nothing fits */
 	/* of the search */
 	struct frag_place *places;
+	struct frag_interval *unlimited;        /* by place: the own settings without a limit; no steps:
+					 * not run; NULL: interrupted */
 	struct frag_smallreq_cache smalls;
 	uint32_t place_count;
 	uint64_t device;                /* of the first place; 0: none is given */
@@ -79,6 +81,16 @@ static inline const struct frag_setting_rank *frag_recommended(const struct frag
 {
 	return r->best && r->best < r->count ? &r->candidates[r->best] : NULL;
 }
+
+/*
+ * What was simulated of a choice on a device of a source; NULL: nothing, as where r is NULL.
+ * *unlimited: as frag_fit_case_unlimited() returns it, or NULL; not wanted: NULL. Both last as long
+ * as the recommendation.
+ */
+const struct frag_fit_intervals *frag_recommend_intervals(const struct frag_recommendation *r,
+							  uint32_t source, uint32_t device,
+							  const struct frag_choice *choice,
+							  const struct frag_interval **unlimited);
 
 /* How many other settings were tried. */
 uint32_t frag_recommend_tried(const struct frag_recommendation *r);

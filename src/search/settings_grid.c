@@ -9,7 +9,7 @@
 #include "base/array_grow.h"
 #include "policy/choice.h"
 
-const char *const frag_grid_words[] = { "short", "all", NULL };
+const char *const frag_grid_words[] = { "short", "all", "none", NULL };
 
 /* MiB; 0: the default. Segments are never larger than what may be split. */
 static const uint32_t splits[] = { 0, 20, 32, 64, 128, 256, 512 };

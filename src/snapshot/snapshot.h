@@ -79,7 +79,7 @@ struct frag_region {
 
 /* The plan for a device call of the log. */
 struct frag_logged_call {
-	uint64_t addr, bytes, stream;
+	uint64_t addr, bytes;
 	uint32_t event;         /* of the device's log */
 	uint32_t pool;
 	uint8_t  action;
@@ -150,10 +150,19 @@ struct frag_annotation {
 	bool named;             /* the text has its suffix */
 };
 
+/* How the members of blocks and events are found. */
+struct frag_snapshot_load {
+	struct frag_layouts blocks, events;
+	uint32_t actions[FRAG_ACT_OTHER];       /* numbers, plus 1, of the texts last seen */
+};
+
 struct frag_snapshot {
 	struct frag_whole whole;
 	struct frag_values values;
 	struct frag_value root;
+	struct frag_snapshot_load load;
+	struct frag_logged *taken;      /* events, as they were read; NULL: a device has them as its log */
+	uint32_t taken_count, taken_capacity;
 	struct frag_snap_device *devices;
 	uint32_t device_count;
 	struct frag_device_figures *figures;
@@ -166,7 +175,9 @@ struct frag_snapshot {
 	uint32_t note_count, note_capacity;
 	struct frag_annotation *remarks;
 	uint32_t remark_count, remark_capacity;
-	struct frag_text *tags;         /* by number of list plus 1: of stacks, once asked for */
+	uint32_t *tag_of;               /* by number of list plus 1: of stacks, once asked for; ... */
+	struct frag_text *tags;         /* ... their tags, by this less 1 */
+	uint32_t tag_count, tag_capacity;
 	struct frag_text backward;      /* tag of the request that began the pass; NULL: none runs */
 	enum frag_stacks stacks;
 	struct frag_stack_table table;       /* whole stacks, built on request */
@@ -188,13 +199,15 @@ struct frag_snapshot {
 	struct frag_first_state beginning;        /* the same, as a trace has it; blocks and orders owned */
 	double first_time;
 	uint64_t seen;          /* events and blocks, against lists that are shared */
-	bool has_history, has_times, has_blocks;
+	bool has_history, has_times;
 	bool sized;             /* the devices' capacity is given, not taken from the recording */
 	bool with_host;         /* pinned host memory is the last device, where there is any */
 	struct frag_host_memory host;   /* the file's data of it, whether or not that is a device */
 	struct frag_error *err;
 };
 
+/* Makes log entries of the events while the pickle is read. */
+struct frag_taker frag_snapshot_taker(struct frag_snapshot *s);
 /* From the root value: logs, last states, pools, pinned host memory. -FRAG_ETRACE */
 int frag_snapshot_load(struct frag_snapshot *s);
 /* Does a segment of this many bytes belong to the large pool? */
@@ -304,7 +317,10 @@ bool frag_snapshot_dropped(const struct frag_snapshot *s, const struct frag_snap
 /* The snapshot that a source reads from; NULL where it reads something else. */
 struct frag_snapshot *frag_snapshot_of(const struct frag_source_ops *ops, void *state);
 
-/* A second source over the same state, once that is rewound; it does not own it. */
+/*
+ * A second source over the same state, once that is rewound; it does not own it. Its records have no
+ * tags, stacks and times, which decide nothing.
+ */
 extern const struct frag_source_ops frag_snapshot_borrowed;
 
 /*

@@ -28,6 +28,8 @@ struct place {
 
 static int bad_element(const struct frag_snapshot *s, const struct place *at, const char *text)
 {
+	if (!at)
+		return -FRAG_ETRACE;
 	if (at->two)
 		return frag_fail(s->err, FRAG_ETRACE, "%s: %s[%u][%u]: %s", s->whole.path, at->list,
 				 at->i, at->j, text);
@@ -55,6 +57,8 @@ static int need_u64(const struct frag_snapshot *s, const struct place *at,
 
 	if (frag_value_u64(value, out) && *out <= max)
 		return 0;
+	if (!at)
+		return -FRAG_ETRACE;
 	snprintf(text, sizeof(text), "member \"%s\" %s", name,
 		 !value ? "is missing" : "is not an integer in its range");
 	return bad_element(s, at, text);
@@ -85,12 +89,6 @@ enum { EVENT_ACTION, EVENT_ADDR, EVENT_SIZE, EVENT_FREE, EVENT_STREAM, EVENT_TIM
 static const char *const event_members[EVENT_MEMBERS] = {
 	"action", "addr", "size", "device_free", "stream", "time_us", "frames", "pool_id",
 	"segment_pool_id", "user_metadata", "category",
-};
-
-struct load {
-	struct frag_snapshot *s;
-	struct frag_layouts blocks, events;
-	const struct frag_value *actions[FRAG_ACT_OTHER];       /* that were last seen */
 };
 
 /* The number of a pool by its pair, which is PyTorch's own word for it; 0 for the default. */
@@ -151,17 +149,16 @@ static int load_device(struct frag_snapshot *s, const struct place *at,
  * without an address, as in older versions, starts there. Only blocks in use are kept; the gaps
  * are free.
  */
-static int read_block(struct load *load, const struct place *at,
+static int read_block(struct frag_snapshot *s, const struct place *at,
 		      const struct frag_value *dict, struct frag_snap_device *d,
 		      const struct frag_region *region, uint64_t *addr)
 {
-	struct frag_snapshot *s = load->s;
 	const struct frag_value *m[BLOCK_MEMBERS], *state, *old;
 	struct frag_live_block h = { .stream = region->stream, .pool = region->pool };
 	uint64_t end = region->addr + region->bytes;
 	int rc = see(s, at);
 
-	frag_dict_members(&s->values, dict, &load->blocks, m);
+	frag_dict_members(&s->values, dict, &s->load.blocks, m);
 	state = m[BLOCK_STATE];
 	rc = rc ? rc : need_u64(s, at, m[BLOCK_SIZE], "size", SIZE_HIGHEST, &h.bytes);
 	if (rc)
@@ -208,10 +205,9 @@ bool frag_snapshot_is_large(const struct frag_snap_device *d, uint64_t bytes)
  * known where the file names it; else the size says it, as small segments have one
  * size only.
  */
-static int read_segment(struct load *load, const struct place *at, const struct frag_value *dict,
-			uint64_t ordinal)
+static int read_segment(struct frag_snapshot *s, const struct place *at,
+			const struct frag_value *dict, uint64_t ordinal)
 {
-	struct frag_snapshot *s = load->s;
 	const struct frag_value *blocks = frag_dict_get(&s->values, dict, "blocks");
 	const struct frag_value *type = frag_dict_get(&s->values, dict, "segment_type");
 	const struct frag_value *range = frag_dict_get(&s->values, dict, "is_expandable");
@@ -239,14 +235,13 @@ static int read_segment(struct load *load, const struct place *at, const struct 
 	d->any_map = d->any_map || r.range;
 	addr = r.addr;
 	for (uint32_t i = 0; i < frag_list_count(blocks) && !rc; i++)
-		rc = read_block(load, at, frag_list_at(&s->values, blocks, i), d, &r, &addr);
+		rc = read_block(s, at, frag_list_at(&s->values, blocks, i), d, &r, &addr);
 	if (rc)
 		return rc;
 	if (!FRAG_GROW(d->regions, d->region_capacity, d->region_count))
 		return frag_fail_nomem(s->err);
 	d->regions[d->region_count++] = r;
 	d->end_reserved += r.bytes;
-	s->has_blocks = true;
 	return 0;
 }
 
@@ -255,14 +250,16 @@ const char *const frag_action_names[] = {
 	"segment_map", "segment_unmap", "oom", "snapshot", "annotate", "other",
 };
 
-static uint8_t find_action(struct load *load, const struct frag_value *value)
+static uint8_t find_action(struct frag_snapshot *s, const struct frag_value *value)
 {
+	const uint32_t number = frag_value_number(&s->values, value) + 1;
+
 	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++)
-		if (load->actions[i] == value)
+		if (s->load.actions[i] == number)
 			return i;
 	for (uint8_t i = 0; i < FRAG_ACT_OTHER; i++) {
 		if (frag_text_is(value, frag_action_names[i])) {
-			load->actions[i] = value;
+			s->load.actions[i] = number;
 			return i;
 		}
 	}
@@ -270,13 +267,16 @@ static uint8_t find_action(struct load *load, const struct frag_value *value)
 }
 
 /* Text that the program itself attached to the event. */
-static int read_note(struct frag_snapshot *s, const struct frag_value *text,
-		     const struct frag_value *category, uint32_t *note)
+static const struct frag_value *find_note(const struct frag_value *text,
+					  const struct frag_value *category)
 {
 	if (!frag_is(text, FRAG_STRING) || !text->length)
 		text = category;
-	if (!frag_is(text, FRAG_STRING) || !text->length)
-		return 0;
+	return frag_is(text, FRAG_STRING) && text->length ? text : NULL;
+}
+
+static int add_note(struct frag_snapshot *s, const struct frag_value *text, uint32_t *note)
+{
 	if (!FRAG_GROW(s->notes, s->note_capacity, s->note_count))
 		return frag_fail_nomem(s->err);
 	s->notes[s->note_count++] = (struct frag_text){ .text = text->as.text,
@@ -294,46 +294,100 @@ static void note_action(struct frag_snapshot *s, const struct frag_value *action
 }
 
 /*
+ * An event out of its members; note and pool are numbers of values, plus 1, until it is in a log.
+ * at may be NULL: then a failure has no message, as the event is read again.
+ *
  * The meaning of a member depends on the action: an out-of-memory event has free bytes instead
  * of an address. Unknown actions are omitted, because a newer PyTorch may add some. One event
  * without a time removes the times of all, because records are merged by time.
  */
-static int load_event(struct load *load, const struct place *at,
-		      const struct frag_value *dict, struct frag_snap_device *d)
+static int load_event(struct frag_snapshot *s, const struct place *at,
+		      const struct frag_value *const *m, struct frag_logged *e)
 {
-	struct frag_snapshot *s = load->s;
-	const struct frag_value *m[EVENT_MEMBERS];
-	struct frag_logged e = { .frames = 0 };
+	const struct frag_value *note, *pool;
 	uint64_t t;
-	int rc = see(s, at);
+	int rc;
 
-	if (rc)
-		return rc;
-	frag_dict_members(&s->values, dict, &load->events, m);
+	*e = (struct frag_logged){ .action = FRAG_ACT_OTHER };
 	if (!m[EVENT_ACTION])
 		return bad_element(s, at, "no event: member \"action\" is missing");
-	e.action = find_action(load, m[EVENT_ACTION]);
-	if (e.action == FRAG_ACT_OTHER) {
+	e->action = find_action(s, m[EVENT_ACTION]);
+	if (e->action == FRAG_ACT_OTHER && at)
 		note_action(s, m[EVENT_ACTION]);
+	if (e->action == FRAG_ACT_OTHER)
 		return 0;
-	}
-	rc = need_u64(s, at, m[EVENT_SIZE], "size", SIZE_HIGHEST, &e.size);
-	if (e.action == FRAG_ACT_OOM)
-		e.addr = maybe_u64(m[EVENT_FREE]);
+	rc = need_u64(s, at, m[EVENT_SIZE], "size", SIZE_HIGHEST, &e->size);
+	if (e->action == FRAG_ACT_OOM)
+		e->addr = maybe_u64(m[EVENT_FREE]);
 	else
-		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MAX, &e.addr);
-	if (!rc && e.action == FRAG_ACT_ANNOTATE && !e.addr)
-		return 0;       /* of no block: a mark, which is an external annotation too */
-	rc = rc ? rc : load_pool(s, m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL], &e.pool);
-	rc = rc ? rc : read_note(s, m[EVENT_NOTE], m[EVENT_CATEGORY], &e.note);
+		rc = rc ? rc : need_u64(s, at, m[EVENT_ADDR], "addr", ADDRESS_MAX, &e->addr);
 	if (rc)
 		return rc;
-	e.stream = maybe_u64(m[EVENT_STREAM]);
-	e.frames = frames_of(s, m[EVENT_FRAMES]);
-	if (frag_value_u64(m[EVENT_TIME], &t) && t < SIZE_HIGHEST)
-		e.t = (double)t;
-	else
+	if (e->action == FRAG_ACT_ANNOTATE && !e->addr)
+		e->action = FRAG_ACT_OTHER;     /* of no block: a mark, an external annotation too */
+	note = find_note(m[EVENT_NOTE], m[EVENT_CATEGORY]);
+	pool = m[EVENT_POOL] ? m[EVENT_POOL] : m[EVENT_SEGMENT_POOL];
+	e->note = note ? frag_value_number(&s->values, note) + 1 : 0;
+	e->pool = frag_list_count(pool) ? frag_value_number(&s->values, pool) + 1 : 0;
+	e->stream = maybe_u64(m[EVENT_STREAM]);
+	e->frames = frames_of(s, m[EVENT_FRAMES]);
+	e->t = frag_value_u64(m[EVENT_TIME], &t) && t < SIZE_HIGHEST ? (double)t : -1;
+	return 0;
+}
+
+/*
+ * An unusual event stays a dict, so that its message comes in the order of the file. It keeps its
+ * place among the others; so does the first of a log.
+ */
+static bool take_logged(void *state, const struct frag_value *name, const uint32_t *items,
+		       uint32_t count, uint64_t *number)
+{
+	struct frag_snapshot *s = state;
+	const uint32_t before = s->taken_capacity;
+	const struct frag_value *m[EVENT_MEMBERS];
+	struct frag_logged *e;
+
+	if (!frag_text_is(name, "device_traces"))
+		return false;
+	s->taken_count += !s->taken_count;
+	if (!FRAG_GROW(s->taken, s->taken_capacity, s->taken_count))
+		return false;
+	*number = s->taken_count++;
+	e = &s->taken[*number];
+	return frag_values_take(&s->values, (s->taken_capacity - before) * sizeof(*e))
+	       && frag_items_members(&s->values, items, count, &s->load.events, m)
+	       && m[EVENT_ACTION] && load_event(s, NULL, m, e) == 0 && e->action != FRAG_ACT_OTHER;
+}
+
+static void find_event_members(struct frag_snapshot *s)
+{
+	s->load = (struct frag_snapshot_load){
+		.blocks = { .names = block_members, .count = BLOCK_MEMBERS },
+		.events = { .names = event_members, .count = EVENT_MEMBERS },
+	};
+}
+
+struct frag_taker frag_snapshot_taker(struct frag_snapshot *s)
+{
+	find_event_members(s);
+	return (struct frag_taker){ .take = take_logged, .state = s };
+}
+
+/* Adds it to the log: pools and notes count in the order of the file. */
+static int log_event(struct frag_snapshot *s, struct frag_logged e, struct frag_snap_device *d)
+{
+	const uint32_t note = e.note, pool = e.pool;
+	int rc = load_pool(s, pool ? &s->values.table[pool - 1] : NULL, &e.pool);
+
+	e.note = 0;
+	if (!rc && note)
+		rc = add_note(s, &s->values.table[note - 1], &e.note);
+	if (rc)
+		return rc;
+	if (e.t < 0) {
 		s->has_times = false;
+		e.t = 0;
+	}
 	if (e.action == FRAG_ACT_SEGMENT_MAP || e.action == FRAG_ACT_SEGMENT_UNMAP)
 		d->any_map = true;
 	if (!FRAG_GROW(d->log, d->log_capacity, d->log_count))
@@ -355,19 +409,52 @@ static bool expect(const struct frag_snapshot *s, struct frag_snap_device *d, ui
 	return frag_grow(&d->log, &d->log_capacity, need, sizeof(*d->log));
 }
 
+/* Is it the only log of the file, with each taken event at its number? Then these are the log. */
+static bool are_taken(const struct frag_snapshot *s, const struct frag_value *log)
+{
+	const struct frag_value *traces = frag_dict_get(&s->values, &s->root, "device_traces");
+	uint32_t logs = log == frag_dict_get(&s->values, &s->root, "host_traces");
+
+	for (uint32_t i = 0; i < frag_list_count(traces); i++)
+		logs += frag_list_count(frag_list_at(&s->values, traces, i)) > 0;
+	for (uint32_t i = 0; i < frag_list_count(log); i++) {
+		const struct frag_value *event = frag_list_at(&s->values, log, i);
+
+		if (event->kind == FRAG_TAKEN && event->as.magnitude != i)
+			return false;
+	}
+	return logs == 1 && s->taken_count;
+}
+
 /* at: the log, or its first event where it is one of several. */
-static int read_log(struct load *load, struct place *at, const struct frag_value *log,
+static int read_log(struct frag_snapshot *s, struct place *at, const struct frag_value *log,
 		    uint32_t ordinal)
 {
-	struct frag_snapshot *s = load->s;
 	uint32_t count = frag_list_count(log), *i = at->two ? &at->j : &at->i;
+	const struct frag_value *m[EVENT_MEMBERS], *item;
 	struct frag_snap_device *d = NULL;
+	struct frag_logged e;
 	int rc = count ? load_device(s, at, ordinal, &d) : 0;
 
-	if (!rc && count && !expect(s, d, count))
+	if (!rc && count && are_taken(s, log)) {
+		d->log = s->taken;
+		d->log_capacity = s->taken_capacity;
+		s->taken = NULL;
+	} else if (!rc && count && !expect(s, d, count)) {
 		rc = frag_fail_nomem(s->err);
-	for (*i = 0; *i < count && !rc; ++*i)
-		rc = load_event(load, at, frag_list_at(&s->values, log, *i), d);
+	}
+	for (*i = 0; *i < count && !rc; ++*i) {
+		item = frag_list_at(&s->values, log, *i);
+		rc = see(s, at);
+		if (!rc && item->kind == FRAG_TAKEN) {
+			e = (s->taken ? s->taken : d->log)[item->as.magnitude];
+		} else if (!rc) {
+			frag_dict_members(&s->values, item, &s->load.events, m);
+			rc = load_event(s, at, m, &e);
+		}
+		if (!rc && e.action != FRAG_ACT_OTHER)
+			rc = log_event(s, e, d);
+	}
 	return rc;
 }
 
@@ -403,9 +490,8 @@ static int read_remarks(struct frag_snapshot *s, const struct frag_value *list)
 }
 
 /* Pinned host memory: one log, and segments of no device. */
-static int read_host(struct load *load)
+static int read_host(struct frag_snapshot *s)
 {
-	struct frag_snapshot *s = load->s;
 	const struct frag_value *segments = frag_dict_get(&s->values, &s->root, "host_segments");
 	const struct frag_value *log = frag_dict_get(&s->values, &s->root, "host_traces");
 	struct place at = { .list = "host_segments" };
@@ -420,9 +506,9 @@ static int read_host(struct load *load)
 		return rc;
 	d->host = true;
 	for (; at.i < frag_list_count(segments) && !rc; at.i++)
-		rc = read_segment(load, &at, frag_list_at(&s->values, segments, at.i), ordinal);
+		rc = read_segment(s, &at, frag_list_at(&s->values, segments, at.i), ordinal);
 	at.list = "host_traces";
-	return rc ? rc : read_log(load, &at, log, ordinal);
+	return rc ? rc : read_log(s, &at, log, ordinal);
 }
 
 /*
@@ -515,6 +601,15 @@ static bool walk_back(struct host_walk *w)
 		const struct frag_value *action = frag_dict_get(v, event, "action");
 		uint64_t addr;
 
+		if (event->kind == FRAG_TAKEN) {
+			const struct frag_logged *e = &w->s->taken[event->as.magnitude];
+
+			if (e->action == FRAG_ACT_ALLOC)
+				host_leave(w, e->addr, e->size);
+			else if (e->action == FRAG_ACT_FREE_REQUESTED)
+				good = host_enter(w, e->addr, e->size);
+			continue;
+		}
 		if (!frag_value_u64(frag_dict_get(v, event, "addr"), &addr))
 			continue;
 		if (frag_text_is(action, "alloc"))
@@ -544,14 +639,11 @@ int frag_snapshot_load(struct frag_snapshot *s)
 {
 	const struct frag_value *segments = frag_dict_get(&s->values, &s->root, "segments");
 	const struct frag_value *traces = frag_dict_get(&s->values, &s->root, "device_traces");
-	struct load load = {
-		.s = s, .blocks = { .names = block_members, .count = BLOCK_MEMBERS },
-		.events = { .names = event_members, .count = EVENT_MEMBERS },
-	};
 	struct frag_snap_device *d;
 	int rc = 0;
 
 	FRAG_ASSERT(s->err && !s->device_count);
+	find_event_members(s);
 	if (s->root.kind == FRAG_LIST)          /* what torch.cuda.memory_snapshot() returns */
 		segments = &s->root;
 	if (!frag_is(segments, FRAG_LIST) && !frag_is(traces, FRAG_LIST))
@@ -566,18 +658,18 @@ int frag_snapshot_load(struct frag_snapshot *s)
 		const struct place at = { .list = "segments", .i = i };
 		const struct frag_value *segment = frag_list_at(&s->values, segments, i);
 
-		rc = read_segment(&load, &at, segment,
+		rc = read_segment(s, &at, segment,
 				  maybe_u64(frag_dict_get(&s->values, segment, "device")));
 	}
 	for (uint32_t i = 0; i < frag_list_count(traces) && !rc; i++) {
 		struct place at = { .list = "device_traces", .i = i, .two = true };
 
-		rc = read_log(&load, &at, frag_list_at(&s->values, traces, i), i);
+		rc = read_log(s, &at, frag_list_at(&s->values, traces, i), i);
 	}
 	rc = rc ? rc : load_device(s, &(struct place){ .list = "segments" }, 0, &d);
 	rc = rc ? rc : read_remarks(s, frag_dict_get(&s->values, &s->root, "external_annotations"));
 	if (!rc && s->with_host)
-		rc = read_host(&load);
+		rc = read_host(s);
 	for (uint32_t i = 0; i < s->device_count && !rc; i++)
 		for (uint32_t e = 0; e < s->devices[i].log_count; e++)
 			s->has_history = s->has_history

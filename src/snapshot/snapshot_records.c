@@ -217,7 +217,7 @@ static bool log_call(struct walk *w, uint32_t i)
 	if (!FRAG_GROW(d->calls, d->call_capacity, d->call_count))
 		return false;
 	d->calls[d->call_count++] = (struct frag_logged_call){
-		.addr = e->addr, .bytes = e->size, .stream = e->stream, .event = i,
+		.addr = e->addr, .bytes = e->size, .event = i,
 		.pool = e->pool, .action = e->action,
 	};
 	return true;

@@ -23,7 +23,6 @@ struct source {
 	struct frag_snapshot s;
 	uint32_t at, last;              /* of the plan: the next record, and the one given */
 	uint32_t stretch_end;
-	bool whole;                     /* the end was reached */
 	char t_text[STRETCH][FRAG_NUMBER_ROOM];
 	char tag_text[STRETCH][FRAG_TAG_ROOM];
 };
@@ -68,13 +67,15 @@ static void put_alloc(struct source *src, struct frag_record *rec,
 }
 
 static enum frag_add put_first_live(struct source *src, struct frag_record *rec,
-				    const struct frag_snapshot_plan *p)
+				    const struct frag_snapshot_plan *p, bool bare)
 {
 	const struct frag_snap_device *d = &src->s.devices[p->device];
 	const struct frag_live_block *h = &d->first_live[p->index];
 	enum frag_add rc;
 
 	put_alloc(src, rec, p, h->requested, h->stream, h->pool);
+	if (bare)
+		return FRAG_ADDED;
 	rc = frag_snapshot_tag(&src->s, h->frames, 0, src->tag_text[src->last % STRETCH], rec);
 	if (!h->frames && src->s.stacks != FRAG_STACKS_NONE) {
 		rec->members |= FRAG_HAS_TAG;
@@ -149,18 +150,15 @@ static void set_record_time(struct source *src, struct frag_record *rec,
 /*
  * One entry of the plan as a record. A block of the first state and a request that
  * ran out of memory are ordinary allocs; a device is named only where there are
- * several.
+ * several. bare: without what decides nothing, tag, stack and time.
  */
-static int source_next(void *state, struct frag_record *rec, const char **kind,
-		       struct frag_error *err)
+static int source_put_next(struct source *src, struct frag_record *rec, bool bare, struct frag_error *err)
 {
-	struct source *src = state;
 	enum frag_add added = FRAG_ADDED;
 	const struct frag_snapshot_plan *p;
 	const struct frag_logged *e;
 
 	FRAG_ASSERT(src->at <= src->stretch_end && src->stretch_end <= src->s.plan_count);
-	(void)kind;
 	if (src->at == src->stretch_end)
 		return 0;
 	src->last = src->at++;
@@ -170,13 +168,14 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 	};
 	switch ((enum frag_plan_kind)p->kind) {
 	case FRAG_PLAN_INITIAL:
-		added = put_first_live(src, rec, p);
+		added = put_first_live(src, rec, p, bare);
 		break;
 	case FRAG_PLAN_ALLOC:
 	case FRAG_PLAN_OOM:
 		e = &src->s.devices[p->device].log[p->index];
 		put_alloc(src, rec, p, e->size, e->stream, e->pool);
-		added = frag_snapshot_tag(&src->s, e->frames, e->note,
+		if (!bare)
+			added = frag_snapshot_tag(&src->s, e->frames, e->note,
 					  src->tag_text[src->last % STRETCH], rec);
 		break;
 	case FRAG_PLAN_DEFER:
@@ -212,11 +211,24 @@ static int source_next(void *state, struct frag_record *rec, const char **kind,
 		added = set_record_mark(src, rec, p);
 		break;
 	}
-	set_record_time(src, rec, p);
+	if (!bare)
+		set_record_time(src, rec, p);
 	if (added == FRAG_ADD_TOO_MUCH)
 		return frag_fail(err, FRAG_ETRACE, "%s: more text than a snapshot of this size"
 				 " has", src->s.whole.path);
 	return added == FRAG_ADDED ? 1 : frag_fail_nomem(err);
+}
+
+static int source_next(void *state, struct frag_record *rec, const char **kind, struct frag_error *err)
+{
+	(void)kind;
+	return source_put_next(state, rec, false, err);
+}
+
+static int source_next_bare(void *state, struct frag_record *rec, const char **kind, struct frag_error *err)
+{
+	(void)kind;
+	return source_put_next(state, rec, true, err);
 }
 
 /*
@@ -301,10 +313,12 @@ static void source_close(void *state)
 		free(d->end_regions);
 	}
 	free(s->devices);
+	free(s->taken);
 	free(s->figures);
 	free(s->pools);
 	free(s->notes);
 	free(s->remarks);
+	free(s->tag_of);
 	free(s->tags);
 	free(s->stack_of);
 	free(s->frame_of);
@@ -346,7 +360,7 @@ static void source_return(void *state)
 const struct frag_source_ops frag_snapshot_borrowed = {
 	.form = "PyTorch snapshot",
 	.refill = source_refill,
-	.next = source_next,
+	.next = source_next_bare,
 	.where = source_where,
 	.rewind = source_rewind,
 	.beginning = source_beginning,
@@ -483,7 +497,8 @@ static void find_end(const struct frag_snapshot *s, struct frag_reading *out)
 /* Each takes the input over; the members needed later go to s->whole. */
 static int take_pickle(struct frag_snapshot *s, struct frag_input *in, struct frag_error *err)
 {
-	int rc = frag_pickle_stream(&s->values, &s->root, in, err);
+	const struct frag_taker taker = frag_snapshot_taker(s);
+	int rc = frag_pickle_stream(&s->values, &s->root, in, &taker, err);
 
 	frag_input_amount(in, &s->whole.read, &s->whole.total);
 	s->whole.path = in->path;
@@ -573,6 +588,7 @@ static int unwrap_page(struct frag_whole *w, struct frag_error *err)
 static int take_whole(struct frag_snapshot *s, struct frag_input *in, bool page,
 		      struct frag_error *err)
 {
+	const struct frag_taker taker = frag_snapshot_taker(s);
 	struct frag_whole *w = &s->whole;
 	int rc = frag_whole_read(w, in, err);
 
@@ -587,7 +603,8 @@ static int take_whole(struct frag_snapshot *s, struct frag_input *in, bool page,
 	if (!page)
 		return rc ? rc : frag_value_json_read(&s->values, &s->root, w->bytes, w->length,
 						      w->path, err);
-	rc = rc ? rc : frag_pickle_read(&s->values, &s->root, w->bytes, w->length, w->path, err);
+	rc = rc ? rc : frag_pickle_read(&s->values, &s->root, w->bytes, w->length, w->path,
+					&taker, err);
 	free(w->bytes);
 	w->bytes = NULL;
 	return rc;
@@ -696,21 +713,18 @@ int frag_snapshot_is_file(const char *path, bool *is, struct frag_error *err)
 
 const struct frag_reader frag_reader_pickle = {
 	.name = "PyTorch snapshot, pickle",
-	.summary = "what torch.cuda.memory._dump_snapshot() writes",
 	.sniff = sniff_pickle,
 	.open = open_source,
 };
 
 const struct frag_reader frag_reader_snapshot_json = {
 	.name = "PyTorch snapshot, JSON",
-	.summary = "the same as JSON",
 	.sniff = sniff_json,
 	.open = open_source,
 };
 
 const struct frag_reader frag_reader_snapshot_page = {
 	.name = "PyTorch snapshot, web page",
-	.summary = "the same in the page of PyTorch's own viewer",
 	.sniff = sniff_page,
 	.open = open_source,
 };

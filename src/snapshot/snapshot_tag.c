@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_grow.h"
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
@@ -642,18 +643,23 @@ static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t
 	*tag = (struct frag_text){ .text = NULL };
 	if (s->stacks == FRAG_STACKS_NONE)
 		return rc;
-	if (!s->tags)
-		s->tags = calloc((size_t)s->values.count + 1, sizeof(*s->tags));
+	if (!s->tag_of)
+		s->tag_of = calloc((size_t)s->values.count + 1, sizeof(*s->tag_of));
 	if (!s->origin_of)
 		s->origin_of = calloc((size_t)s->values.count + 1, sizeof(*s->origin_of));
-	if (!s->tags || !s->origin_of)
+	if (!s->tag_of || !s->origin_of)
 		return FRAG_ADD_NOMEM;
 	if (frames) {
 		const struct frag_value *list = &s->values.table[frames - 1];
 
-		if (!s->tags[frames].text)
-			rc = top_of(s, list, frag_list_count(list), &s->tags[frames]);
-		*tag = s->tags[frames];
+		if (!s->tag_of[frames]) {
+			if (!FRAG_GROW(s->tags, s->tag_capacity, s->tag_count))
+				return FRAG_ADD_NOMEM;
+			rc = top_of(s, list, frag_list_count(list), tag);
+			s->tags[s->tag_count++] = *tag;
+			s->tag_of[frames] = s->tag_count;
+		}
+		*tag = s->tags[s->tag_of[frames] - 1];
 	}
 	name_pass(s, frames, &at, tag);
 	if (note && at == room && tag->text)

@@ -8,6 +8,7 @@
 #include "base/array_grow.h"
 #include "base/hash.h"
 #include "documents/document_head.h"
+#include "documents/json_members.h"
 #include "fragsim/version.h"
 #include "input/json_scan.h"
 
@@ -257,9 +258,6 @@ int frag_source_open(struct frag_sweep_plan *p, uint32_t trace, struct frag_erro
 		.sized = true, .log = p->log,
 		.configured = frag_configured_next, .configured_ctx = &s->configured,
 	};
-	const struct frag_tape_options tape = {
-		.stop = p->stop, .progress = p->progress, .ctx = p->ctx,
-	};
 	int rc;
 
 	/* every run has its own capacity */
@@ -268,11 +266,11 @@ int frag_source_open(struct frag_sweep_plan *p, uint32_t trace, struct frag_erro
 	if (!frag_configured_init(&s->configured, p->choices, p->choice_count))
 		return frag_fail_nomem(err);
 	rc = frag_trace_open(&s->trace, p->manifest.trace[trace].path, &options, err);
-	if (rc && p->stop && p->stop(p->ctx))
-		rc = frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (rc && frag_read_check(&p->read, err))
+		rc = -FRAG_EINTERRUPTED;
 	if (!rc && p->opened)
 		rc = p->opened(s->trace, &p->log, err);
-	return rc ? rc : frag_tape_new(&s->tape, s->trace, &tape, err);
+	return rc ? rc : frag_tape_new(&s->tape, s->trace, &p->read, err);
 }
 
 void frag_source_close(struct frag_source *s)

@@ -55,9 +55,7 @@ struct frag_sweep_plan {
 	struct frag_log log;
 	/* optional: each trace before its first record, with the log of its warnings; 0 or -FRAG_E... */
 	int (*opened)(struct frag_trace *trace, const struct frag_log *log, struct frag_error *err);
-	bool (*stop)(void *ctx);                /* optional; before each run too */
-	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* optional */
-	void *ctx;
+	struct frag_read_job read;              /* of each; its stop is called before each run too */
 	/* what is made or read: */
 	char *path;                             /* of the manifest */
 	struct frag_manifest manifest;

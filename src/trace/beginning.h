@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "trace/record_scan.h"
+#include "trace/header_scan.h"
 
 /*
  * Reads the header's text, an object of good JSON. *out is owned by the caller; NULL: it has none.

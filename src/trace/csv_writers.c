@@ -34,7 +34,7 @@ static int csv_begin(struct frag_sink *s, const struct frag_trace_info *info, co
 {
 	if (info->device_count > 1)
 		return frag_fail(err, FRAG_EUSAGE, "%s: the form %s has one device, and the trace"
-				 " has %u; fragsim trace slice --device takes one of them",
+				 " has %u; fragsim trace slice --only-device takes one of them",
 				 frag_input_name(info->path), s->ops->name, info->device_count);
 	s->state = calloc(1, sizeof(struct csv));
 	if (!s->state)
@@ -198,7 +198,6 @@ static int minimalloc_end(struct frag_sink *s, struct frag_error *err)
 
 const struct frag_sink_ops frag_sink_rmm = {
 	.name = "rmm",
-	.summary = "CSV log of RMM",
 	.begin = rmm_begin,
 	.event = rmm_event,
 	.end = rmm_end,
@@ -207,7 +206,6 @@ const struct frag_sink_ops frag_sink_rmm = {
 
 const struct frag_sink_ops frag_sink_minimalloc = {
 	.name = "minimalloc",
-	.summary = "CSV of google/minimalloc",
 	.begin = minimalloc_begin,
 	.event = minimalloc_event,
 	.end = minimalloc_end,

@@ -21,7 +21,7 @@
 #include "base/parse.h"
 #include "base/word64.h"
 #include "input/json_scan.h"
-#include "trace/record_scan.h"
+#include "trace/header_scan.h"
 
 /* After a payload: bytes that may be read, and mean nothing. */
 #define SLACK (24 * FRAG_FSB_EVENTS_MAX + 16)
@@ -858,7 +858,6 @@ static enum frag_sniff fsb_sniff(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_fsb = {
 	.name = "fsb",
-	.summary = "fragsim's binary format",
 	.sniff = fsb_sniff,
 	.open = fsb_open,
 };

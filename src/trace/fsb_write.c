@@ -682,7 +682,6 @@ static int fsb_end(struct frag_sink *s, struct frag_error *err)
 
 const struct frag_sink_ops frag_sink_fsb = {
 	.name = "fsb",
-	.summary = "fragsim's binary format",
 	.ending = ".fsb",
 	.lossless = true,
 	.begin = fsb_begin_file,

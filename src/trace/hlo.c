@@ -885,7 +885,6 @@ static enum frag_sniff hlo_sniff(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_hlo = {
 	.name = "hlo",
-	.summary = "module of XLA with its buffer assignment, *.hlo.pb",
 	.sniff = hlo_sniff,
 	.open = hlo_open,
 };

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "input/json_scan.h"
-#include "trace/record_scan.h"
+#include "trace/header_scan.h"
 
 enum kineto_kind {
 	KINETO_OTHER,
@@ -562,7 +562,6 @@ static bool name_all(struct kineto *k)
 struct devices {
 	bool cpu_only;
 	uint64_t cpu_events;    /* left out, where there are others */
-	bool several;           /* types */
 	uint8_t type;           /* the one that counts */
 	uint64_t other_events;  /* of further types, left out */
 	uint32_t count;
@@ -743,7 +742,6 @@ static enum frag_sniff kineto_sniff(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_kineto = {
 	.name = "kineto",
-	.summary = "Chrome trace of torch.profiler, with profile_memory=True",
 	.sniff = kineto_sniff,
 	.open = kineto_open,
 };

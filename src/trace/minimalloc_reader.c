@@ -374,7 +374,6 @@ static enum frag_sniff minimalloc_sniff(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_minimalloc = {
 	.name = "minimalloc",
-	.summary = "CSV of google/minimalloc: buffers with their lifetimes",
 	.sniff = minimalloc_sniff,
 	.open = minimalloc_open,
 };

@@ -12,6 +12,8 @@
 
 #include "base/array_grow.h"
 #include "trace/beginning.h"
+#include "trace/fast_scan.h"
+#include "trace/header_scan.h"
 #include "trace/record_scan.h"
 
 enum form { LINES, OBJECT };
@@ -252,8 +254,10 @@ static int end_header(struct native *n, struct frag_error *err)
 enum frag_sniff frag_sniff_text(const char *bytes, size_t length)
 {
 	static const char *const ours[] = { "format", "op", NULL }, *const none[] = { NULL };
-	static const char *const texts[] = { "log", "message", "msg", "cells", "nbformat",
-					     "allocated_bytes.all.current", NULL };
+	static const char *const texts[] = {
+		"log", "message", "msg", "cells", "nbformat", "allocated_bytes.all.current", "allocated_bytes",
+		"active_bytes", "bytes_in_use", "card0", NULL,
+	};
 	const bool marked = length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
 	const char *p = bytes + (marked ? 3 : 0), *end = bytes + length;
 	enum frag_sniff document;
@@ -264,7 +268,8 @@ enum frag_sniff frag_sniff_text(const char *bytes, size_t length)
 		return FRAG_SNIFF_YES;
 	while (p < end && strchr(" \t\r\n", *p) && *p)
 		p++;
-	if (p < end && !strchr("\"}", *p))
+	/* NUL bytes are of UTF-16 */
+	if (p < end && (!*p || !strchr("\"}", *p)))
 		return FRAG_SNIFF_YES;
 	if (marked)
 		return FRAG_SNIFF_NO;
@@ -595,14 +600,12 @@ static enum frag_sniff sniff_lines(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_object = {
 	.name = "object",
-	.summary = "fragsim's own JSON, one object",
 	.sniff = sniff_object,
 	.open = native_open,
 };
 
 const struct frag_reader frag_reader_lines = {
 	.name = "lines",
-	.summary = "fragsim's own JSON, an event a line",
 	.sniff = sniff_lines,
 	.open = native_open,
 };

@@ -48,7 +48,7 @@ static int nsys_load(struct frag_reading *out, struct frag_input *in, bool addre
 #include "base/array_grow.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
-#include "trace/record_scan.h"
+#include "trace/header_scan.h"
 
 const char *frag_nsys_library(void)
 {
@@ -886,7 +886,6 @@ int frag_nsys_allocations(struct frag_buffered **out, const char *path, const st
 
 const struct frag_reader frag_reader_nsys = {
 	.name = "nsys",
-	.summary = "SQLite export of Nsight Systems, with --cuda-memory-usage=true",
 	.sniff = nsys_sniff,
 	.open = nsys_open,
 };

@@ -65,7 +65,6 @@ struct frag_reading {
 
 struct frag_reader {
 	const char *name;       /* as `fragsim trace info` says it */
-	const char *summary;    /* one line, no full stop */
 
 	/* bytes[length] and some bytes after it are 0 */
 	enum frag_sniff (*sniff)(const char *bytes, size_t length);

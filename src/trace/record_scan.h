@@ -1,13 +1,12 @@
-/* record_scan.h - one event object of a trace, decoded, and its header. */
+/* record_scan.h - one event object of a trace, decoded. */
 #pragma once
 
 #include "fragsim/trace.h"
 #include "input/json_scan.h"
 
 /*
- * The members of an event, each MEMBER(name, kind, sentence), in the order of enum frag_member; and those of a
- * device, with its minimum too. Kinds: OP, TEXT, HANDLE (an integer or a text), SIZE, NUMBER, ORDINAL, FLAG, and
- * VALUE: what the op wants.
+ * The members of an event, each MEMBER(name, kind, sentence), in the order of enum frag_member. Kinds: OP,
+ * TEXT, HANDLE (an integer or a text), SIZE, NUMBER, ORDINAL, FLAG, and VALUE: what the op wants.
  */
 #define FRAG_EVENT_MEMBERS(MEMBER)                                                              \
 	MEMBER(op, OP, "what happens")                                                          \
@@ -21,12 +20,6 @@
 	MEMBER(pending, FLAG, "of a free: the block can be reused from its complete on")        \
 	MEMBER(value, VALUE, "of set_fraction from 0 to 1, of configure the settings")          \
 	MEMBER(name, TEXT, "of a mark")
-#define FRAG_DEVICE_MEMBERS(MEMBER)                                                             \
-	MEMBER(name, TEXT, 0, NULL)                                                             \
-	MEMBER(total_bytes, SIZE, 0, "0, the default: no limit")                                \
-	MEMBER(context_bytes, SIZE, 0, "of the CUDA context; 0 by default")                     \
-	MEMBER(other_bytes, SIZE, 0, "of other processes; 0 by default")                        \
-	MEMBER(granularity_bytes, SIZE, 1, "of a segment; 2097152 by default")
 
 /* Of each op the members that it knows, and those that it requires: bits of enum frag_member. */
 extern const uint32_t frag_event_knows[FRAG_OPS], frag_event_needs[FRAG_OPS];
@@ -51,57 +44,15 @@ const char *frag_record_scan(struct frag_scan *s, const char *p, uint32_t depth,
 bool frag_op_parse(struct frag_text name, enum frag_op *op);
 
 /*
- * The events that are nearly all of a trace, known by their spelling.
- *
- * Recognises an alloc or a free as fragsim's own writers spell it: no white space, op, id and
- * size first, in this order. It reports no errors: any other spelling, valid or not, is read by
- * frag_record_scan(), the reference, from the brace on. So it may accept as little as it likes,
- * but what it accepts must give the same record as that function.
+ * Bytes as a size: a JSON integer, or a string such as "512MiB". p is at the
+ * value. NULL without a fail where it is neither.
  */
+const char *frag_scan_size(struct frag_scan *s, const char *p, uint64_t *out);
+
+#define FRAG_SCAN_ADVICE_ROOM 160
 /*
- * The event at p, in a window that ends as scan.h has it. The place after its brace, or
- * NULL: not a usual one, or not all of it is there. The scratch of a scan is not needed.
+ * The correct spelling of the size at p that frag_scan_size() refused: "; use 3MiB, or bytes" for
+ * "3MB". "" where none can be derived.
  */
-const char *frag_fast_scan_event(const char *p, const char *end, struct frag_record *rec);
-
-/*
- * The same for lines, each an event and a line end, from window[*at] on: how many of
- * them, at most max. *at moves after the last; each record's `at` is where it begins.
- */
-uint32_t frag_usual_lines(const char *window, size_t *at, const char *end,
-			  struct frag_record *recs, uint32_t max);
-
-/* The header of a trace: members of the trace and of its devices. */
-
-#define FRAG_DEVICES_MAX 1024
-
-enum frag_header_member {
-	FRAG_HEADER_FORMAT = 1 << 0,
-	FRAG_HEADER_VERSION = 1 << 1,
-	FRAG_HEADER_DEVICE = 1 << 2,
-	FRAG_HEADER_DEVICES = 1 << 3,
-	FRAG_HEADER_META = 1 << 4,
-	FRAG_HEADER_EVENTS = 1 << 5,
-	FRAG_HEADER_OP = 1 << 6,        /* it is an event */
-	FRAG_HEADER_BEGINNING = 1 << 7,
-};
-
-struct frag_header {
-	uint32_t members;       /* enum frag_header_member */
-	bool names_only;        /* set before a scan: see frag_header_scan() */
-	struct frag_device_figures *devices;
-	uint32_t device_count, device_capacity;
-	char *meta;             /* the text in the file; NULL: none */
-	char *beginning;        /* likewise */
-	uint32_t meta_length, beginning_length;
-};
-
-void frag_header_fini(struct frag_header *h);
-
-/*
- * Members of an object from p on, up to its closing brace, or up to the bracket
- * that opens `events`, where FRAG_HEADER_EVENTS is then set: returns the place
- * after brace or bracket. NULL as a part of a document. With names_only only the members are noted,
- * repeated ones too, and no value is examined.
- */
-const char *frag_header_scan(struct frag_header *h, struct frag_document *d, const char *p);
+const char *frag_scan_size_advice(const struct frag_scan *s, const char *p,
+				  char buf[FRAG_SCAN_ADVICE_ROOM]);

@@ -195,7 +195,6 @@ static enum frag_sniff rmm_sniff(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_rmm = {
 	.name = "rmm",
-	.summary = "CSV log of RMM (rapids memory manager)",
 	.sniff = rmm_sniff,
 	.open = rmm_open,
 };

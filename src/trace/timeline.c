@@ -378,7 +378,6 @@ static enum frag_sniff timeline_sniff(const char *bytes, size_t length)
 
 const struct frag_reader frag_reader_timeline = {
 	.name = "timeline",
-	.summary = "raw memory timeline of torch.profiler, export_memory_timeline()",
 	.sniff = timeline_sniff,
 	.open = timeline_open,
 };

@@ -207,7 +207,6 @@ static int json_end(struct frag_sink *s, struct frag_error *err)
 
 static const struct frag_sink_ops lines = {
 	.name = "lines",
-	.summary = "fragsim's own JSON, an event a line",
 	.ending = ".ndjson",
 	.lossless = true,
 	.begin = json_begin,
@@ -217,7 +216,6 @@ static const struct frag_sink_ops lines = {
 
 static const struct frag_sink_ops object = {
 	.name = "object",
-	.summary = "fragsim's own JSON, one object",
 	.ending = ".json",
 	.lossless = true,
 	.begin = json_begin,

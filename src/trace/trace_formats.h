@@ -45,7 +45,6 @@ struct frag_sink {
 
 struct frag_sink_ops {
 	const char *name;
-	const char *summary;    /* one line, no full stop */
 	const char *ending;     /* the suffix of file names: ".fsb"; NULL: none */
 	bool lossless;
 

@@ -11,7 +11,8 @@
 #include "transform/recordings.h"
 
 #define BRIEF 6                 /* events that a block of one operation lives, at most */
-#define LASTING 30              /* events that an insertion lives, at most, in recordings of one program */
+#define LASTING 40              /* likewise an insertion, in recordings of one program: a sort takes 30 */
+#define BACKWARD "autograd"     /* tags of blocks of a backward pass begin so */
 
 /* A recording, for the comparison. */
 struct aligned {
@@ -281,6 +282,11 @@ static bool align_take_names(struct frag_recordings *r, const struct aligned *a,
 	return good;
 }
 
+static bool is_of_backward(struct frag_text tag)
+{
+	return tag.length >= sizeof(BACKWARD) - 1 && memcmp(tag.text, BACKWARD, sizeof(BACKWARD) - 1) == 0;
+}
+
 /* The sizes of each alloc of the template, and which are insertions. twins: by rank. */
 static bool align_take(struct frag_recordings *r, const struct aligned *of, uint32_t *const *twins)
 {
@@ -313,8 +319,12 @@ static bool align_take(struct frag_recordings *r, const struct aligned *of, uint
 		r->sizes[which].allocs++;
 		r->paired += everywhere;
 		r->inserted += !everywhere;
-		if (everywhere || template->ends[k] <= LASTING)
+		if (everywhere)
 			continue;
+		if (template->ends[k] <= LASTING) {
+			r->workspaces += is_of_backward(template->tags[k]);
+			continue;
+		}
 		if (!r->lasting++)
 			r->lasting_tag = template->tags[k];
 	}

@@ -9,7 +9,7 @@
 #include "base/bug.h"
 #include "base/format.h"
 #include "base/parse.h"
-#include "trace/record_scan.h"
+#include "trace/header_scan.h"
 #include "transform/kept_beginning.h"
 
 void frag_ranks_fini(struct frag_ranks *r)

@@ -329,7 +329,7 @@ static void recordings_describe(const struct frag_recordings *r, const struct fr
 	snprintf(words, WORDS_ROOM, "%s", frag_op_name((enum frag_op)ev->op));
 	if (ev->op == FRAG_OP_FREE || ev->op == FRAG_OP_COMPLETE || ev->op == FRAG_OP_RECORD_STREAM)
 		snprintf(words + strlen(words), WORDS_ROOM - strlen(words),
-			 " of the block of step %" PRIu64, r->born[ev->slot]);
+			 " of the block of event %" PRIu64, r->born[ev->slot]);
 	if (ev->op == FRAG_OP_FREE && is_pending(rec))
 		snprintf(words + strlen(words), WORDS_ROOM - strlen(words), ", pending");
 	if (rec->members & FRAG_HAS_STREAM)
@@ -363,7 +363,7 @@ static int differ(struct frag_recordings *r, const struct frag_recording *other,
 	recordings_describe(r, first, here);
 	recordings_describe(r, other, there);
 	return frag_fail(err, FRAG_ETRACE,
-			 "%.200s, step %" PRIu64 ": %s, where %.200s has, at step"
+			 "%.200s, event %" PRIu64 ": %s, where %.200s has, at event"
 			 " %" PRIu64 ": %s; recordings of one program have the same events",
 			 recordings_name_of(other), recordings_event_of(other)->step, there,
 			 recordings_name_of(first), recordings_event_of(first)->step, here);
@@ -377,7 +377,7 @@ static int ends_early(struct frag_recordings *r, const struct frag_recording *en
 	r->differ = r->on_tapes;
 	recordings_describe(r, longer, words);
 	return frag_fail(err, FRAG_ETRACE,
-			 "%.200s: it has ended, where %.200s has, at step %" PRIu64
+			 "%.200s: it has ended, where %.200s has, at event %" PRIu64
 			 ": %s; recordings of one program have the same events",
 			 recordings_name_of(ended), recordings_name_of(longer),
 			 recordings_event_of(longer)->step, words);
@@ -549,12 +549,12 @@ static int advance_all(struct frag_recordings *r, const struct frag_recordings_o
 	const bool fresh = r->of[0].next == r->of[0].batch.count;
 	int rc = 0;
 
-	if (fresh && o->stop && o->stop(o->ctx))
-		return frag_fail(err, FRAG_EINTERRUPTED, "interrupted");
+	if (fresh)
+		rc = frag_read_check(&o->read, err);
 	for (uint32_t i = 0; i < r->count && !rc; i++)
 		rc = recordings_advance(&r->of[i], o, i, err);
-	if (!rc && fresh && o->progress)
-		o->progress(o->ctx, frag_trace_info(r->of[0].trace));
+	if (!rc && fresh)
+		frag_read_show(&o->read, frag_trace_info(r->of[0].trace));
 	for (uint32_t i = 1; i < r->count && !rc; i++) {
 		const struct frag_recording *a = &r->of[0], *b = &r->of[i];
 
@@ -593,8 +593,8 @@ static bool read_remainder(struct frag_recordings *r, const struct frag_recordin
 	for (uint32_t i = 0; i < r->count; i++)
 		do {
 			r->of[i].next = r->of[i].batch.count;
-			rc = rc ? rc : o->stop && o->stop(o->ctx) ? -FRAG_EINTERRUPTED
-				: recordings_advance(&r->of[i], o, i, &own);
+			rc = rc ? rc : frag_read_check(&o->read, &own);
+			rc = rc ? rc : recordings_advance(&r->of[i], o, i, &own);
 		} while (!rc && r->of[i].batch.count);
 	return !rc;
 }

@@ -25,18 +25,18 @@
 /*
  * A size as a function of a number that a program was recorded at.
  *
- * Two recordings give a line, or the square of the number times a constant; three give a line or a
- * parabola; all exactly. What a program requests is
+ * Two recordings give a line, or the square of the number times a constant; three and more give a
+ * line or a parabola; all exactly. What a program requests is
  * made of products of such numbers, so a size that falls, or grows more slowly than a line, is
  * not explained, and neither is one that would be no whole number of bytes.
  */
 
-#define FRAG_RECORDINGS_MAX 3
+#define FRAG_RECORDINGS_MAX 8
 #define FRAG_NO_SIZE UINT64_MAX         /* of a block that a recording lacks */
 /* Of a size, a number and the square of one there are sums and differences in 128 bits. */
 #define FRAG_NUMBER_MAX ((UINT32_C(1) << 24) - 1)
 
-/* The numbers, rising: 2 or 3. */
+/* The numbers, rising: at least 2. */
 struct frag_numbers {
 	uint32_t at[FRAG_RECORDINGS_MAX];
 	uint32_t count;
@@ -110,6 +110,7 @@ struct frag_recordings {
 	uint32_t template;              /* the recording at the largest number, if aligned; else the first */
 	uint32_t paired, inserted;      /* its allocs that all others have; that one lacks */
 	uint32_t lasting;               /* of the inserted, those that live longer than one operation */
+	uint32_t workspaces;            /* and those that do not, of a backward pass */
 	struct frag_text lasting_tag;   /* of the first of them, of its tape */
 };
 
@@ -127,15 +128,13 @@ int frag_recordings_align(struct frag_recordings *r, const struct frag_tape *con
 
 /* Who goes along with the reading; all optional. */
 struct frag_recordings_options {
-	/* 2 or 3, open, with records; each was recorded at another number */
+	/* 2 or more, open, with records; each was recorded at another number */
 	struct frag_trace *const *traces;
 	const uint32_t *numbers;
 	uint32_t count;
 	struct frag_tape_writer *const *tapes;  /* gets each recording; NULL among them: it does not */
 	struct frag_record_buffer *records;     /* one a recording, gets its records */
-	bool (*stop)(void *ctx);        /* asked before each batch */
-	void (*progress)(void *ctx, const struct frag_trace_info *info);        /* of the first */
-	void *ctx;
+	struct frag_read_job read;      /* its progress is of the first */
 };
 
 /*

@@ -109,7 +109,7 @@ static int change_event(struct recordings_writing *w, struct frag_record *rec, s
 	s = &r->sizes[r->which[i]];
 	frag_size_at(&r->numbers, s->at, w->number, &ev->bytes);
 	if (ev->bytes >= FRAG_SIZE_LIMIT)
-		return frag_fail(err, FRAG_EUSAGE, "at %" PRIu32 " the alloc of step %" PRIu64
+		return frag_fail(err, FRAG_EUSAGE, "at %" PRIu32 " the alloc of event %" PRIu64
 				 " would have 2^53 bytes or more", w->number, ev->step);
 	if (!FRAG_EXTEND(w->dropped, w->slot_capacity, w->slot_count, ev->slot))
 		return frag_fail_nomem(err);

@@ -19,17 +19,17 @@ static whole rise(const uint64_t *sizes, uint32_t from)
 	return (whole)sizes[from + 1] - (whole)sizes[from];
 }
 
-/* Of three: above 0 where growth gets faster, 0 on a line. */
-static whole bend(const struct frag_numbers *n, const uint64_t *sizes)
+/* Of three, from recording i on: above 0 where growth gets faster, 0 on a line. */
+static whole bend(const struct frag_numbers *n, const uint64_t *sizes, uint32_t i)
 {
-	return rise(sizes, 1) * steps(n, 0, 1) - rise(sizes, 0) * steps(n, 1, 2);
+	return rise(sizes, i + 1) * steps(n, i, i + 1) - rise(sizes, i) * steps(n, i + 1, i + 2);
 }
 
-/* Does the parabola through three that bends upwards rise from the first on? */
+/* Does the parabola through the first three, which bends upwards, rise from the first on? */
 static bool rises(const struct frag_numbers *n, const uint64_t *sizes)
 {
 	return rise(sizes, 0) * steps(n, 0, 2) * steps(n, 1, 2)
-	       >= bend(n, sizes) * steps(n, 0, 1);
+	       >= bend(n, sizes, 0) * steps(n, 0, 1);
 }
 
 /* Do both have the same multiple of the square of their number? */
@@ -54,20 +54,49 @@ bool frag_size_is_steep(const struct frag_numbers *n, const uint64_t *sizes)
 	       && (whole)sizes[1] * n->at[0] > (whole)sizes[0] * n->at[1];
 }
 
+static bool is_constant(const struct frag_numbers *n, const uint64_t *sizes)
+{
+	for (uint32_t i = 1; i < n->count; i++)
+		if (sizes[i] != sizes[0])
+			return false;
+	return true;
+}
+
+static bool is_line(const struct frag_numbers *n, const uint64_t *sizes)
+{
+	for (uint32_t i = 0; i + 2 < n->count; i++)
+		if (bend(n, sizes, i) != 0)
+			return false;
+	return true;
+}
+
+static struct fraction parabola(const struct frag_numbers *n, const uint64_t *sizes, uint32_t x);
+
+/* Are the others on the parabola through the last three? */
+static bool is_parabola(const struct frag_numbers *n, const uint64_t *sizes)
+{
+	for (uint32_t i = 0; i + 3 < n->count; i++) {
+		const struct fraction value = parabola(n, sizes, n->at[i]);
+
+		if (value.over != (whole)sizes[i] * value.under)
+			return false;
+	}
+	return true;
+}
+
 enum frag_growth frag_growth_of(const struct frag_numbers *n, const uint64_t *sizes)
 {
-	const uint32_t last = n->count - 1;
-
-	for (uint32_t i = 0; i <= last; i++)
+	for (uint32_t i = 0; i < n->count; i++)
 		if (sizes[i] == FRAG_NO_SIZE)
 			return FRAG_UNEXPLAINED;
-	if (sizes[0] == sizes[1] && sizes[1] == sizes[last])
+	if (is_constant(n, sizes))
 		return FRAG_CONSTANT;
 	if (n->count == 2 && is_square(n, sizes, 0, 1))
 		return FRAG_QUADRATIC;
-	if (n->count == 2 || bend(n, sizes) == 0)
+	if (is_line(n, sizes))
 		return sizes[0] < sizes[1] ? FRAG_LINEAR : FRAG_UNEXPLAINED;
-	return bend(n, sizes) > 0 && rises(n, sizes) ? FRAG_QUADRATIC : FRAG_UNEXPLAINED;
+	return bend(n, sizes, 0) > 0 && rises(n, sizes) && is_parabola(n, sizes) ? FRAG_QUADRATIC
+										  : FRAG_UNEXPLAINED;
 }
 
 /* Through the recording `from` and the next one. */
@@ -82,15 +111,16 @@ static struct fraction line(const struct frag_numbers *n, const uint64_t *sizes,
 	};
 }
 
-/* Lagrange's, its three terms with one denominator. */
+/* Lagrange's, through the last three: its terms with one denominator. */
 static struct fraction parabola(const struct frag_numbers *n, const uint64_t *sizes, uint32_t x)
 {
-	const whole a = (whole)x - n->at[0], b = (whole)x - n->at[1], c = (whole)x - n->at[2];
+	const uint32_t i = n->count - 3, j = i + 1, k = i + 2;
+	const whole a = (whole)x - n->at[i], b = (whole)x - n->at[j], c = (whole)x - n->at[k];
 
 	return (struct fraction){
-		.over = sizes[0] * b * c * steps(n, 1, 2) - sizes[1] * a * c * steps(n, 0, 2)
-			+ sizes[2] * a * b * steps(n, 0, 1),
-		.under = steps(n, 0, 1) * steps(n, 1, 2) * steps(n, 0, 2),
+		.over = sizes[i] * b * c * steps(n, j, k) - sizes[j] * a * c * steps(n, i, k)
+			+ sizes[k] * a * b * steps(n, i, j),
+		.under = steps(n, i, j) * steps(n, j, k) * steps(n, i, k),
 	};
 }
 
@@ -135,8 +165,12 @@ static bool whole_size_at(const struct frag_numbers *n, const uint64_t *sizes, u
 			  uint64_t *size)
 {
 	const enum frag_growth growth = frag_growth_of(n, sizes);
-	const uint32_t last = n->count - 1, from = n->count == 3 && x > n->at[1];
+	const uint32_t last = n->count - 1;
+	uint32_t from = 0;
 	struct fraction value;
+
+	while (from + 1 < last && x > n->at[from + 1])
+		from++;
 
 	if (growth == FRAG_CONSTANT) {
 		*size = sizes[0];
@@ -153,7 +187,7 @@ static bool whole_size_at(const struct frag_numbers *n, const uint64_t *sizes, u
 }
 
 /*
- * Of a block that a recording lacks. From two that have it follows a constant, a line that does not
+ * Of a block that a recording lacks. From the last two that have it follows a constant, a line that does not
  * fall below 0, or the square; else the larger of both proportions, which never is too small where a
  * library has an upper bound for its buffer.
  */
@@ -171,7 +205,7 @@ static bool late_size_at(const struct frag_numbers *n, const uint64_t *sizes, ui
 		}
 		if (sizes[i] == FRAG_NO_SIZE)
 			continue;
-		first = first == FRAG_RECORDINGS_MAX ? i : first;
+		first = first == FRAG_RECORDINGS_MAX ? i : last;
 		last = i;
 		if (n->at[i] == x) {
 			*size = sizes[i];

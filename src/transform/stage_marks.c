@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "events/repeated_marks.h"
-#include "trace/record_scan.h"
+#include "trace/header_scan.h"
 #include "transform/stage.h"
 
 /*

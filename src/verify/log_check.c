@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "events/recording_info.h"
 #include "policy/choice.h"
+#include "policy/policies.h"
 #include "policy/pytorch_settings.h"
 #include "trace/reader.h"
 #include "verify/verifier.h"

@@ -344,7 +344,6 @@ static void logged_end(struct logged_device *l)
 
 static const struct frag_device_ops device_logged = {
 	.name = "logged",
-	.summary = "answers as the log of a real device",
 	.state_size = sizeof(struct logged_device *),
 	.acquire = logged_acquire,
 	.release = logged_release,
@@ -426,7 +425,7 @@ static int open_device(struct verify *v, const struct frag_choice *choice, struc
 		.snapshot = v->snapshot, .verdict = v->out, .device = i, .beginning = true,
 		.ages = v->ages,
 	};
-	rc = frag_engine_init(&l->engine, choice, &figures, &device_logged, FRAG_LEVEL_ALL, err);
+	rc = frag_engine_init(&l->engine, choice, &figures, &device_logged, FRAG_LEVEL_SURVIVE, err);
 	if (rc)
 		return rc;
 	memcpy(l->engine.device.state, &l, sizeof(l));
@@ -632,7 +631,7 @@ static int run_once(struct verify *v, const struct frag_trace *trace,
 }
 
 /* Gives i its place, those that must be older before it. A circle ends nowhere. */
-static bool place_age(const struct verify *v, uint32_t i, uint32_t *next, uint32_t depth)
+static bool place_age(struct verify *v, uint32_t i, uint32_t *next, uint32_t depth)
 {
 	if (v->ages[i] != UINT32_MAX)
 		return true;

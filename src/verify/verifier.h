@@ -1,7 +1,7 @@
 /* verifier.h - compares the recorded decisions of a real allocator with the simulated ones. */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/sim.h"
 #include "snapshot/snapshot.h"
 
 #define FRAG_NOWHERE 0          /* an address that the log does not have */

@@ -55,6 +55,22 @@ def check_new(tap: Tap) -> None:
         tap.same('a moved line is not new, a changed one is', found, [0, 1])
 
 
+def check_steps(tap: Tap, folder: Path) -> None:
+    """What the simulation counts is an event; a step is one of an optimizer, or a machine name."""
+    wrong = {'a.md': 'It fails at step 5 of 6.\n', 'b.1': 'The metrics after each step.\n',
+             'c.c': 'x("OOM at step %" PRIu64 " of %" PRIu64, a, b);\n',
+             'd.js': 'say(`OOM at step ${number(5)}`);\n', 'e.c': 'x("before the first step");\n'}
+    right = {'a.md': 'It fails at event 5 of 6; `step` 5 is its name.\n',
+             'b.1': 'Since the last step of an optimizer.\n', 'c.c': 'x("--steps %d", a);\n',
+             'd.js': 'say(`in steps of ${number(5)}`);\n'}
+    for texts, status in (wrong, 1), (right, 0):
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding='ascii')
+            (folder / 'steps.txt').write_text('strings 0\nman 0\na.md 0\n', encoding='ascii')
+            done = check('--max', str(folder / 'steps.txt'), str(folder / name))
+            tap.same(f'{text.strip()}: {"refused" if status else "taken"}', done.returncode, status)
+
+
 def main() -> int:
     tap = Tap()
     done = check('--max', 'scripts/english/max.txt', *TEXTS)
@@ -74,6 +90,7 @@ def main() -> int:
         limit.write_text('README.md 0\n', encoding='ascii')
         done = check('--max', str(limit), str(text))
         tap.result('a retired word is found', done.returncode != 1 and [done.stderr])
+        check_steps(tap, Path(folder))
     return tap.finish()
 
 

@@ -493,7 +493,8 @@ static void recount_always(struct recount *r, uint32_t device, const struct frag
 	recount_same(r, "waste", m->waste, reserved - m->active - m->free);
 	recount_same(r, "wasted", m->wasted, reserved > requested + m->releasable
 		     ? reserved - requested - m->releasable : 0);
-	recount_must(m->holes ? m->holes * m->largest_free >= m->free
+	/* a product of these two may be 2^64 */
+	recount_must(m->holes ? m->largest_free && m->holes >= (m->free - 1) / m->largest_free + 1
 				&& m->largest_free + m->holes - 1 <= m->free : m->free == 0,
 		     "so many free blocks cannot be");
 	recount_must(m->limited == (d->figures.total != 0), "limited or not?");

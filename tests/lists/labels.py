@@ -30,7 +30,21 @@ def listed(page: str) -> str:
     return ' , '.join(re.findall(r'^\.It Li (.*)', output, re.M))
 
 
+QUOTED = re.compile(r"\b[Rr]ows?(?: `([a-z ]+)`|\n\.(?:Li|Ql|Cm|Sy) ([a-z ]+?)(?: [.,;:)]|\n))")
+
+
+def check_quoted(tap: Tap) -> None:
+    """A row that prose names is one that the program prints."""
+    printed = set(re.findall(r'"([a-z ]+)"', ''.join(tree.text(x) for x in tree.files('src/answers/*.c'))))
+    found = [(path, one or other) for pattern in ('*.md', 'doc/**/*.md', 'skills/**/*.md', 'man/*.[1-7]')
+             for path in tree.files(pattern) for one, other in QUOTED.findall(tree.text(path))]
+    tap.result('labels: a row that prose names is printed', [
+        f'{path}: no row {label!r}' for path, label in found if label not in printed],
+        len(found) < 10 and f'only {len(found)} are named')
+
+
 def check(tap: Tap) -> None:
+    check_quoted(tap)
     faults, found = [], 0
     for file, command in PAGES.items():
         words = listed(tree.text(f'man/fragsim-{command}.1'))

@@ -1,4 +1,5 @@
 """readers.py - each reader of a form is tried first, fuzzed, shown by examples and described."""
+import functools
 import json
 import os
 import re
@@ -13,6 +14,7 @@ TITLE = 'Add a trace format'
 FUZZ = 'tests/fuzz'
 
 
+@functools.cache
 def form_of(data: bytes) -> str:
     """As which form the program reads it; '' where it refuses it."""
     with tempfile.NamedTemporaryFile(prefix='lists-') as file:
@@ -74,10 +76,10 @@ def check_samples(tap: Tap, readers: list[tree.Entry]) -> None:
 def check(tap: Tap) -> None:
     readers = tree.entries('frag_reader', 'trace') + tree.entries('frag_reader', 'snapshot')
     section = tree.Section(TITLE)
-    table = re.search(r'\breaders\[\] = \{(.*?)\};', tree.text('src/events/trace.c'), re.S)
+    table = re.search(r'\breaders\[\] = \{(.*?)\};', tree.text('src/events/find_reader.c'), re.S)
     listed = re.findall(r'&(\w+)', table[1] if table else '')
     for x in readers:
-        section.need(x.symbol in listed, 'src/events/trace.c',
+        section.need(x.symbol in listed, 'src/events/find_reader.c',
                      f'readers[] does not have {x.symbol} of {x.file}', 2)
     tap.result('readers: each table is listed', section.take(),
                len(readers) < 5 and f'only {len(readers)} tables were found')

@@ -22,6 +22,7 @@ import readers  # noqa: E402
 import mentions  # noqa: E402
 import modules  # noqa: E402
 import scenarios  # noqa: E402
+import spelled  # noqa: E402
 import steps  # noqa: E402
 import tags  # noqa: E402
 import tree  # noqa: E402
@@ -35,7 +36,7 @@ def main(argv: list[str]) -> int:
     tree.PROGRAM = Path(argv[1]).resolve()
     tap = Tap()
     for part in (policies, commands, readers, forms, labels, scenarios, headers, modules, mentions,
-                 steps, tags, house):
+                 spelled, steps, tags, house):
         part.check(tap)
     return tap.finish()
 

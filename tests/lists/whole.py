@@ -1,4 +1,5 @@
 """whole.py - lists in tests, scripts and pages that were whole until something was added."""
+import functools
 from collections.abc import Callable
 
 import tree
@@ -7,6 +8,7 @@ import tree
 APART = ('tests/golden/', 'tests/fuzz/corpus/', 'tests/lists/')
 
 
+@functools.cache
 def texts() -> dict[str, str]:
     out = {}
     for pattern in ('tests/**/*.py', 'tests/**/*.[ch]', 'tests/**/*.sh', 'scripts/**/*.sh', 'man/*',

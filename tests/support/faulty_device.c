@@ -195,7 +195,6 @@ static int faulty_unmap(struct frag_device *dev, frag_addr addr, uint64_t offset
 
 const struct frag_device_ops faulty_device = {
 	.name = "faulty",
-	.summary = "the simulated device, failing one call",
 	.open = faulty_open,
 	.close = faulty_close,
 	.acquire = faulty_acquire,

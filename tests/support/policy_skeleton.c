@@ -153,22 +153,23 @@ static int skeleton_notice(struct frag_policy *p, const struct frag_notice *n, b
 }
 
 /* Optional, called at the end of a run: for an allocator that has its own statistics. */
-static const struct frag_memory_stats *skeleton_stats(const struct frag_policy *p)
+static bool skeleton_stats(const struct frag_policy *p, struct frag_memory_stats *out)
 {
 	const struct skeleton *s = p->state;
 
-	return &s->stats;
+	*out = s->stats;
+	return true;
 }
 
 /*
  * Optional, called where a request has failed: on which list it was looked for, and
  * the least bytes of a block that serve it. For reports; it changes nothing.
  */
-static int skeleton_seek(struct frag_policy *p, const struct frag_request *rq,
-			 struct frag_sought *out)
+static struct frag_sought skeleton_seek(const struct frag_policy *p, const struct frag_request *rq)
 {
-	out->bytes = rq->bytes;
-	return frag_heap_list(p->heap, rq->pool, 0, &out->list);
+	return (struct frag_sought){
+		.list = frag_heap_find_list(p->heap, rq->pool, 0), .bytes = rq->bytes,
+	};
 }
 
 const struct frag_policy_ops policy_skeleton = {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "heap/heap_tables.h"
+#include "heap/refusal.h"
 #include "support/faulty_device.h"
 
 void rig_begin(struct rig *r, uint64_t total, uint64_t granularity,

@@ -190,6 +190,12 @@ static void forgotten(struct scene *s) { segment(s, s->idle)->idle_at = FRAG_NO_
 static void idle_wrong(struct scene *s) { s->h->idle[segment(s, s->idle)->idle_at] = 0; }
 static void idle_many(struct scene *s) { s->h->idle[s->h->idle_count++] = 0; }
 
+/* Tables. */
+static void ready_many(struct scene *s) { s->h->ready_count = 2; }
+static void no_idle_place(struct scene *s) { s->h->idle_capacity = 4; }
+static void gaps_many(struct scene *s) { s->h->index.count = 0; }
+static void gaps_of_another(struct scene *s) { s->h->gaps.lists[0].which = 1; }
+
 /* Books. */
 static void requested(struct scene *s) { s->h->totals.requested++; }
 static void allocated(struct scene *s) { s->h->totals.allocated--; }
@@ -237,6 +243,10 @@ static const struct {
 	{ forgotten, "segment 1: it is idle and not listed so, or the reverse" },
 	{ idle_wrong, "segment 1: it is idle and not listed so, or the reverse" },
 	{ idle_many, "number of idle segments is 2 in the totals and 1 by count" },
+	{ ready_many, "2 pending blocks are ready, of 1" },
+	{ no_idle_place, "5 segments could be idle, and 4 have a place" },
+	{ gaps_many, "1 lists have gaps, of 0" },
+	{ gaps_of_another, "list 0 has the gaps of another" },
 	/* two live blocks of 1024 and a slot of 1000, each asked for one less */
 	{ requested, "requested is 3046 in the totals and 3045 by count" },
 	{ allocated, "allocated is 3047 in the totals and 3048 by count" },

@@ -27,13 +27,12 @@ static void plain_close(struct frag_device *dev)
 
 static const struct frag_device_ops plain = {
 	.name = "plain",
-	.summary = "nothing but state",
 	.state_size = sizeof(struct state),
 	.open = plain_open,
 	.close = plain_close,
 };
 
-static const struct frag_device_ops bare = { .name = "bare", .summary = "not even state" };
+static const struct frag_device_ops bare = { .name = "bare" };
 
 static void test_open(void **state)
 {

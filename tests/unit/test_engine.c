@@ -315,53 +315,53 @@ static const struct {
 	const char *message;
 } liars[] = {
 	{ .alloc = nothing, .message =
-	    "step 0 (alloc id 1): alloc: FRAG_NO_BLOCK is no block" },
+	    "event 0 (alloc id 1): alloc: FRAG_NO_BLOCK is no block" },
 	{ .alloc = wild_handle, .message =
-	    "step 0 (alloc id 1): alloc: block 123456789: there never was such "
+	    "event 0 (alloc id 1): alloc: block 123456789: there never was such "
 	    "a block" },
 	{ .alloc = no_handle, .message =
-	    "step 0 (alloc id 1): alloc: FRAG_NO_BLOCK is no block" },
+	    "event 0 (alloc id 1): alloc: FRAG_NO_BLOCK is no block" },
 	{ .alloc = free_block, .message =
-	    "step 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 1024 "
+	    "event 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 1024 "
 	    "bytes, free) is the answer, but not allocated" },
 	{ .alloc = same_again, .rows = 1, .message =
-	    "step 1 (alloc id 2): alloc: the number of allocated blocks "
+	    "event 1 (alloc id 2): alloc: the number of allocated blocks "
 	    "after it is 1, not 2" },
 	{ .alloc = two_blocks, .message =
-	    "step 0 (alloc id 1): alloc: the number of allocated blocks "
+	    "event 0 (alloc id 1): alloc: the number of allocated blocks "
 	    "after it is 2, not 1" },
 	{ .alloc = too_small, .message =
-	    "step 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 512 "
+	    "event 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 512 "
 	    "bytes, allocated) is the answer, but allocated for 500 bytes, not "
 	    "the 1000 requested" },
 	{ .alloc = other_pool, .message =
-	    "step 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 1024 "
+	    "event 0 (alloc id 1): alloc: block 0 (segment 0, offset 0, 1024 "
 	    "bytes, allocated) is the answer, but of pool 1, not 0" },
 	{ .alloc = wrong_list, .message =
-	    "step 0 (alloc id 1): frag_heap_grow: there is no list 99" },
+	    "event 0 (alloc id 1): frag_heap_grow: there is no list 99" },
 	{ .alloc = odd_code, .message =
-	    "policy liar: step 0 (alloc id 1): answered with code 7, " MEANS_NOTHING },
+	    "policy liar: event 0 (alloc id 1): answered with code 7, " MEANS_NOTHING },
 	{ .alloc = refused_yet_took, .message =
-	    "step 0 (alloc id 1): alloc: the number of allocated blocks "
+	    "event 0 (alloc id 1): alloc: the number of allocated blocks "
 	    "after it is 1, not 0" },
 	{ .free = keeps_all, .rows = 2, .message =
-	    "step 2 (free id 1): free: the number of allocated blocks "
+	    "event 2 (free id 1): free: the number of allocated blocks "
 	    "after it is 2, not 1" },
 	{ .free = frees_twice, .rows = 2, .message =
-	    "step 2 (free id 1): frag_heap_give: block 0 (segment 0, offset 0, "
+	    "event 2 (free id 1): frag_heap_give: block 0 (segment 0, offset 0, "
 	    "1024 bytes, free) is neither allocated nor pending" },
 	{ .free = frees_another, .rows = 2, .message =
-	    "step 2 (free id 1): frag_heap_give: block 1000: there never was "
+	    "event 2 (free id 1): frag_heap_give: block 1000: there never was "
 	    "such a block" },
 	{ .free = refuses_to_free, .rows = 2, .message = MEANS_NOTHING },
 	{ .free = speaks, .rows = 2, .message =
-	    "policy liar: step 2 (free id 1): block 0 is dear to me" },
+	    "policy liar: event 2 (free id 1): block 0 is dear to me" },
 	{ .init = bad_start, .message =
-	    "before the first step: frag_heap_release: block 0: there never was"
+	    "before the first event: frag_heap_release: block 0: there never was"
 	    " such a block" },
 	{ .notice = odd_notice, .rows = 3, .message = MEANS_NOTHING },
 	{ .ended = odd_end, .rows = 6, .message =
-	    "step 6 (complete id 3): frag_heap_defer_free: block 0 (segment 2, offset"
+	    "event 6 (complete id 3): frag_heap_defer_free: block 0 (segment 2, offset"
 	    " 0, 1024 bytes, pending) is not allocated" },
 };
 

@@ -315,31 +315,6 @@ static void test_sizes(void **state)
 }
 
 /* In the largest unit in which it is a whole number, but no larger than GiB; read back, the same. */
-static void test_exact_sizes(void **state)
-{
-	static const struct {
-		uint64_t bytes;
-		const char *want;
-	} cases[] = {
-		{ 0, "0B" }, { 1, "1B" }, { 1023, "1023B" }, { 1024, "1KiB" }, { 1025, "1025B" },
-		{ 3 << 20, "3MiB" }, { (3 << 20) + 1024, "3073KiB" },
-		{ UINT64_C(16416) << 20, "16416MiB" }, { UINT64_C(80) << 30, "80GiB" },
-		{ UINT64_C(1) << 40, "1024GiB" }, { (UINT64_C(1) << 53) - 1, "9007199254740991B" },
-	};
-	char got[FRAG_NUMBER_ROOM];
-	uint64_t back;
-
-	(void)state;
-	for (uint32_t i = 0; i < LENGTH(cases); i++) {
-		const size_t n = strlen(cases[i].want);
-		const bool bytes = cases[i].want[n - 2] != 'i';
-
-		assert_string_equal(frag_exact_size_text(got, cases[i].bytes), cases[i].want);
-		assert_true(frag_parse_size(got, n - bytes, false, &back));
-		assert_int_equal(back, cases[i].bytes);
-	}
-}
-
 static void test_utf8(void **state)
 {
 	static const struct {
@@ -377,7 +352,6 @@ int main(void)
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_exact_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void test_copy(void **state)
 			frag_free_set_insert(&f.shared, &f.set, &f.all[b]);
 		}
 		copy = f;
-		assert_true(frag_free_set_storage_copy(&copy.shared));
+		assert_true(frag_free_set_storage_copy(&copy.shared, &f.shared));
 		for (uint32_t b = 0; b < n; b++)
 			frag_free_set_remove(&f.shared, &f.set, &f.all[b]);
 		assert_int_equal(f.set.count, 0);

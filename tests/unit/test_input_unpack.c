@@ -280,6 +280,68 @@ static void test_byte_by_byte(void **state)
 	}
 }
 
+/* Members in a row, of which a pipe hands over pieces of a few bytes, and little is taken at a time. */
+static void test_pieces(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (uint32_t round = 0; round < repeats(400, 4000); round++) {
+		char packed[4096], *text = text_of(2000);
+		const enum pack kind = round % 8 ? PACK_GZIP : PACK_ZSTD;
+		const size_t most = 1 + random_below(&random, 40), room = 1 + random_below(&random, 70);
+		size_t n = 0, length = 0;
+		struct frag_unpacker *u;
+		int ends[2];
+
+		while (n < 120) {
+			const size_t more = random_below(&random, random_below(&random, 100) + 1);
+
+			n += pack(kind, packed + n, text + length, more);
+			length += more;
+		}
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+		for (size_t i = 0, piece; i < n; i += piece) {
+			piece = 1 + random_below(&random, most);
+			piece = piece < n - i ? piece : n - i;
+			assert_int_equal(send(ends[1], packed + i, piece, MSG_DONTWAIT), piece);
+		}
+		close(ends[1]);
+		u = open_fd(ends[0]);
+		expect_text(u, text, length, room);
+		frag_unpacker_del(u);
+		free(text);
+	}
+}
+
+/* Members about as long as the buffer, so that they end near its end. */
+static void test_long_members(void **state)
+{
+	const char *path = files_path(state, "trace");
+	char *text = text_of(700000), *packed = malloc(4 * PACK_ROOM(700000));
+	uint64_t random = 2;
+
+	assert_non_null(packed);
+	for (uint32_t round = 0; round < repeats(60, 600); round++) {
+		size_t n = 0, length = 0;
+		struct frag_unpacker *u;
+
+		for (uint32_t i = 0; i < 4; i++) {
+			const size_t more = random_below(&random, 2) ? random_below(&random, 20)
+								     : 170000 + random_below(&random, 100);
+
+			n += pack(PACK_GZIP, packed + n, text + length, more);
+			length += more;
+		}
+		files_write(path, packed, n);
+		u = open_fd(open(path, O_RDONLY));
+		expect_text(u, text, length, 1 + random_below(&random, 3000));
+		frag_unpacker_del(u);
+	}
+	free(packed);
+	free(text);
+}
+
 /* From any place back to where the descriptor stood at first. */
 static void test_rewind(void **state)
 {
@@ -339,6 +401,8 @@ int main(void)
 		FILES(test_neighbours),
 		FILES(test_plain_is_plain),
 		FILES(test_byte_by_byte),
+		FILES(test_pieces),
+		FILES(test_long_members),
 		FILES(test_rewind),
 		FILES(test_unreadable),
 	};

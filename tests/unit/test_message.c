@@ -11,7 +11,7 @@
 
 struct by_hand {
 	int64_t at[FRAG_AT_ALL];        /* asked, total, free, allocated, unallocated */
-	enum frag_oom_verdict verdict;
+	enum frag_shortage verdict;
 };
 
 static const struct by_hand by_hand[] = {
@@ -46,9 +46,9 @@ static void test_by_hand(void **state)
 	for (size_t i = 0; i < sizeof(by_hand) / sizeof(*by_hand); i++)
 		if (frag_shortage_of(by_hand[i].at, true) != by_hand[i].verdict)
 			fail_msg("case %zu is %s, not %s", i,
-				 frag_oom_cause_name(
-					 frag_shortage_causes[frag_shortage_of(by_hand[i].at, true)]),
-				 frag_oom_cause_name(frag_shortage_causes[by_hand[i].verdict]));
+				 frag_oom_verdict_name(
+					 frag_shortage_verdicts[frag_shortage_of(by_hand[i].at, true)]),
+				 frag_oom_verdict_name(frag_shortage_verdicts[by_hand[i].verdict]));
 }
 
 /* Near each other often, so that every condition is near its edge often. */
@@ -124,7 +124,7 @@ static void test_ranges(void **state)
 		possible = frag_shortages_of(&r);
 		several += (possible & (possible - 1)) != 0;
 		for (uint32_t k = 0; k < POINTS; k++) {
-			enum frag_oom_verdict verdict;
+			enum frag_shortage verdict;
 
 			if (!pick(&seed, &r, at))
 				continue;
@@ -132,7 +132,7 @@ static void test_ranges(void **state)
 			seen[verdict]++;
 			if (!(possible >> verdict & 1))
 				fail_msg("ranges %u: %s is not possible", i,
-					 frag_oom_cause_name(frag_shortage_causes[verdict]));
+					 frag_oom_verdict_name(frag_shortage_verdicts[verdict]));
 		}
 	}
 	assert_true(several > RANGES / 10);

@@ -11,7 +11,7 @@
 #include "support/unit.h"
 
 #define READ(values, root, bytes, err)                                        \
-	frag_pickle_read(values, root, bytes, sizeof(bytes) - 1, "s", err)
+	frag_pickle_read(values, root, bytes, sizeof(bytes) - 1, "s", NULL, err)
 
 static void test_kinds(void **state)
 {
@@ -81,7 +81,7 @@ static void test_shared(void **state)
 	p += 2;
 	frag_values_init(&v, (size_t)(p - bytes), 0);
 	frag_values_allow(&v, (uint64_t)(p - bytes), (uint64_t)(p - bytes));
-	assert_int_equal(frag_pickle_read(&v, &root, bytes, (size_t)(p - bytes), "s", &err), 0);
+	assert_int_equal(frag_pickle_read(&v, &root, bytes, (size_t)(p - bytes), "s", NULL, &err), 0);
 	assert_int_equal(frag_list_count(&root), times + 1);
 	assert_ptr_equal(frag_list_at(&v, &root, 0), frag_list_at(&v, &root, times));
 	assert_int_equal(v.count, 2);
@@ -328,7 +328,7 @@ static void test_boxes(void **state)
 	(void)state;
 	frag_values_init(&v, length, 0);
 	frag_values_allow(&v, length, length);
-	assert_int_equal(frag_pickle_read(&v, &root, (char *)m->bytes, length, "s", &err), 0);
+	assert_int_equal(frag_pickle_read(&v, &root, (char *)m->bytes, length, "s", NULL, &err), 0);
 	check_model(m, &v, &root);
 	frag_values_fini(&v);
 	del_model(m);
@@ -346,7 +346,7 @@ static int stream(struct frag_values *v, struct frag_value *root, const void *by
 	assert_true(fd >= 0 && write(fd, bytes, length) == (ssize_t)length);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	assert_int_equal(frag_input_open(&in, path, err), 0);
-	rc = frag_pickle_stream(v, root, &in, err);
+	rc = frag_pickle_stream(v, root, &in, NULL, err);
 	frag_input_close(&in);
 	close(fd);
 	return rc;
@@ -406,7 +406,7 @@ static void test_memory(void **state)
 	memset(bytes, ']', sizeof(bytes));
 	memcpy(bytes, "\x80\x04", 2);
 	frag_values_init(&v, sizeof(bytes), 20000);
-	assert_int_equal(frag_pickle_read(&v, &root, bytes, sizeof(bytes), "s", &err),
+	assert_int_equal(frag_pickle_read(&v, &root, bytes, sizeof(bytes), "s", NULL, &err),
 			 -FRAG_ETRACE);
 	assert_non_null(strstr(err.message, "more lists, dicts and references"));
 	assert_true(v.bytes <= 20000);

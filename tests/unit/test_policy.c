@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/heap_tables.h"
 #include "policy/param.h"
 #include "support/faulty_device.h"
 #include "support/files.h"
@@ -367,7 +368,10 @@ static void test_skeleton(void **state)
 	assert_int_equal(policy_skeleton.check(good_size, NULL), 0);
 }
 
-/* A request is looked for where its block is; what serves it is its own rounding. */
+/*
+ * A request is looked for where its block is; what serves it is its own rounding. The question
+ * makes no list.
+ */
 static void test_seek(void **state)
 {
 	static const struct frag_device_figures device = { .granularity = 3000 };
@@ -392,13 +396,20 @@ static void test_seek(void **state)
 		struct frag_block_view block;
 		struct frag_sought sought;
 		struct play p;
+		uint32_t lists;
 
 		faulty_begin(0, 0);
 		assert_int_equal(play_open(&p, &choice, records, 1, &device, 1, NULL), 0);
-		assert_int_equal(play_run(&p), 0);
 		heap = frag_sim_heap(p.sim, 0);
+		assert_int_equal(frag_sim_begin(p.sim, NULL), 0);
+		lists = heap->index.count;
+		sought = frag_sim_seek(p.sim, &request);
+		assert_int_equal(sought.bytes, cases[i].need);
+		assert_int_equal(sought.list, FRAG_NO_LIST);
+		assert_int_equal(heap->index.count, lists);
+		assert_int_equal(play_run(&p), 0);
 		block = frag_heap_look(heap, frag_sim_block(p.sim, 0));
-		assert_int_equal(frag_sim_seek(p.sim, &request, &sought), 0);
+		sought = frag_sim_seek(p.sim, &request);
 		assert_int_equal(sought.bytes, cases[i].need);
 		assert_int_equal(sought.list, frag_heap_look_segment(heap, block.segment).list);
 		play_close(&p);

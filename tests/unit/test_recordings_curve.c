@@ -41,6 +41,15 @@ static const struct curve_case cases[] = {
 	/* a jump at the beginning: it bends down */
 	{ { { 2, 4, 8 }, 3 }, { 8, 32, 32 }, FRAG_UNEXPLAINED, 16, 32, false },
 	{ { { 2, 4, 8 }, 3 }, { 8, 32, 20 }, FRAG_UNEXPLAINED, 16, 20, false },
+	/* more than three: all are on the curve, or none is known; the nearest two count then */
+	{ { { 2, 4, 8, 16 }, 4 }, { 20, 40, 80, 160 }, FRAG_LINEAR, 32, 320, true },
+	{ { { 2, 4, 8, 16 }, 4 }, { 7, 7, 7, 7 }, FRAG_CONSTANT, 32, 7, true },
+	{ { { 2, 4, 8, 16 }, 4 }, { 7, 7, 7, 8 }, FRAG_UNEXPLAINED, 32, 10, false },
+	{ { { 2, 4, 8, 16, 20 }, 5 }, { 14, 52, 200, 784, 1220 }, FRAG_QUADRATIC, 10, 310, true },
+	{ { { 2, 4, 8, 16 }, 4 }, { 14, 52, 200, 785 }, FRAG_UNEXPLAINED, 32, 1955, false },
+	{ { { 2, 4, 8, 16 }, 4 }, { 14, 52, 200, 785 }, FRAG_UNEXPLAINED, 6, 126, false },
+	{ { { 2, 4, 8, 16 }, 4 }, { FRAG_NO_SIZE, 40, 80, 160 }, FRAG_UNEXPLAINED, 32, 320, true },
+	{ { { 2, 4, 8, 16 }, 4 }, { FRAG_NO_SIZE, 40, 80, 160 }, FRAG_UNEXPLAINED, 2, 0, true },
 	/* as large as it gets */
 	{ { { 1, 2 }, 2 }, { 0, LAST }, FRAG_LINEAR, 3, FRAG_SIZE_LIMIT, true },
 	{ { { 0, FRAG_NUMBER_MAX }, 2 }, { 0, LAST }, FRAG_LINEAR, FRAG_NUMBER_MAX, LAST, true },

@@ -1,6 +1,7 @@
 /* test_relocate.c - blocks under other handles, forks, what a device lacks, and moves that are noted. */
 #include "heap/relocate.h"
 
+#include "heap/fork.h"
 #include "heap/heap_tables.h"
 #include "support/random.h"
 #include "support/rig.h"
@@ -211,7 +212,7 @@ static void test_lack(void **state)
 	assert_int_equal(r->dev.min_capacity, UINT64_C(8) * SEGMENT);
 	assert_int_equal(r->dev.end_capacity, UINT64_C(8) * SEGMENT + 1);
 	/* a limit of the policy's own leaves less, and what it tried counts */
-	frag_heap_tried(r->heap, 3 * SEGMENT);
+	frag_heap_note_tried(r->heap, 3 * SEGMENT);
 	lack = frag_heap_shortfall(r->heap, UINT64_C(7) * SEGMENT + 512);
 	assert_int_equal(lack.left, 512);
 	assert_int_equal(lack.missing, 3 * SEGMENT - 512);

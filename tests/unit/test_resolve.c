@@ -55,7 +55,7 @@ static struct frag_trace *resolve_all(const struct frag_record *records, uint32_
 		struct frag_error err;
 
 		if (frag_resolve(t, &records[i], &events[i], &kind, &err))
-			fail_msg("step %u: %s", i, err.message);
+			fail_msg("event %u: %s", i, err.message);
 		assert_true(events[i].step == i);
 		assert_int_equal(events[i].op, records[i].op);
 		assert_int_equal(events[i].members, records[i].members);
@@ -214,13 +214,13 @@ static const struct {
 	const char *kind;
 	const char *words[3];
 } bad[] = {
-	{ ALLOC(2), "an alloc of a live id", { "id 2,", "step 1" } },
-	{ FREE(1), "an id that is not live", { "free of id 1,", "was freed at step 6" } },
-	{ FREE(3), "an id that is not live", { "was freed at step 5" } },
+	{ ALLOC(2), "an alloc of a live id", { "id 2,", "event 1" } },
+	{ FREE(1), "an id that is not live", { "free of id 1,", "was freed at event 6" } },
+	{ FREE(3), "an id that is not live", { "was freed at event 5" } },
 	{ FREE(8), "an id that is not live", { "id 8,", "was never allocated" } },
 	{ { .members = FRAG_HAS_OP | FRAG_HAS_ID, .op = FRAG_OP_FREE, .id = NAME("2") },
 	  "an id that is not live", { "id \"2\",", "was never allocated" } },
-	{ RECORD(1, 0), "an id that is not live", { "record_stream of id 1,", "step 6" } },
+	{ RECORD(1, 0), "an id that is not live", { "record_stream of id 1,", "event 6" } },
 	{ COMPLETE(2), "a complete of an id that is not pending", { "complete of id 2," } },
 	{ COMPLETE(1), "a complete of an id that is not pending", { "id 1," } },
 	{ COMPLETE(4), "a complete of an id that is not pending", { "id 4," } },  /* by streams only */
@@ -287,7 +287,7 @@ static void test_bad_records(void **state)
 		assert_int_equal(frag_resolve(t, &bad[i].record, &got, &kind, &err), -FRAG_ETRACE);
 		assert_non_null(kind);
 		assert_string_equal(kind, bad[i].kind);
-		assert_memory_equal(err.message, "records: step 11: ", 18);
+		assert_memory_equal(err.message, "records: event 11: ", 18);
 		for (uint32_t k = 0; k < 3 && bad[i].words[k]; k++)
 			if (!strstr(err.message, bad[i].words[k]))
 				fail_msg("\"%s\" lacks \"%s\"", err.message, bad[i].words[k]);
@@ -317,7 +317,7 @@ static void test_no_history(void **state)
 
 	(void)state;
 	assert_int_equal(frag_resolve(t, &again, &ev, &kind, &err), -FRAG_ETRACE);
-	assert_string_equal(err.message, "stream: step 0: free of id 1, which is not live");
+	assert_string_equal(err.message, "stream: event 0: free of id 1, which is not live");
 	frag_trace_close(t);
 }
 

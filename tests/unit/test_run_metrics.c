@@ -255,7 +255,7 @@ static void expect_distribution(const struct fixture *f, const struct series *s,
 		expect_near(d->time_weighted_mean, weighted / time);
 }
 
-static void expect_result(const struct fixture *f)
+static void expect_result(struct fixture *f)
 {
 	struct frag_result r = { .steps = 0 };
 

@@ -335,7 +335,7 @@ static void test_strict(void **state)
 	files_write(path, text, write_trace(text, LINES, few, LENGTH(few)));
 	assert_int_equal(frag_trace_open(&t, path, &options, &err), 0);
 	assert_int_equal(frag_trace_next(t, &batch, &err), -FRAG_ETRACE);
-	snprintf(want, sizeof(want), "%s:3:1: step 1: alloc of id 1, which is live since step 0",
+	snprintf(want, sizeof(want), "%s:3:1: event 1: alloc of id 1, which is live since event 0",
 		 path);
 	assert_string_equal(err.message, want);
 	frag_trace_close(t);
@@ -391,7 +391,7 @@ static void test_time_backwards(void **state)
 	free(read_all(t, BATCH_MAX, &info));
 	assert_true(info.events == LENGTH(times));
 	assert_int_equal(heard.lines, 1);
-	assert_non_null(strstr(heard.text, "step 3 "));
+	assert_non_null(strstr(heard.text, "event 3 "));
 }
 
 /* A source that fails: with a kind it can go on, without one it cannot. */

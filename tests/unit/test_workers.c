@@ -201,7 +201,8 @@ static void test_read_ahead(void **state)
 		uint64_t next[POLICIES] = { 0 };
 		struct watch watch = { .calls = 0 };
 		const struct frag_worker_options workers = {
-			.threads = threads, .progress = note_progress, .ctx = &watch,
+			.threads = threads,
+			.read = { .progress = note_progress, .ctx = &watch },
 		};
 		struct frag_choice choice;
 		struct frag_trace *trace;
@@ -299,7 +300,7 @@ static void test_one_fails(void **state)
 	for (uint32_t i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(together[0].rc, -FRAG_ETRACE);
-	assert_non_null(strstr(together[0].err.message, "step 5999"));
+	assert_non_null(strstr(together[0].err.message, "event 5999"));
 	assert_int_equal(together[1].rc, 0);
 	for (uint32_t k = 0; k < POLICIES; k++)
 		assert_string_equal(together[1].outcomes[k], alone[0].outcomes[k]);

@@ -2,9 +2,9 @@
 /*
  * facts.js - the facts of a report: unpacked, in words, and in colours.
  *
- * The script of a page is this file, pictures.js and page.js, one after the other. Nothing is
- * asked of anybody: all figures are in the page. What a trace says goes into the document as text
- * only.
+ * The script of a page is this file, history.js, pictures.js, blocks.js, state.js, viewer.js, answers.js and page.js, one after the other. Nothing is asked of
+ * anybody: all figures are in the page, and the browser itself decompresses them (DecompressionStream). What a trace says goes
+ * into the document as text only.
  */
 
 /* ---- The data: see page_pack.h ---- */
@@ -56,6 +56,15 @@ function readRun(bytes, run) {
 	run.room = run.total > run.outside ? run.total - run.outside : 0;
 }
 
+/* What is reserved, as [event, bytes] where it changes. */
+function reservedLine(run) {
+	const { birth, end, bytes } = run.segments, changes = new Map([[0, 0]]);
+	birth.forEach((event, i) => changes.set(event, (changes.get(event) || 0) + bytes[i]));
+	end.forEach((event, i) => { if (event < run.end) changes.set(event, (changes.get(event) || 0) - bytes[i]); });
+	let sum = 0;
+	return [...changes].sort((a, b) => a[0] - b[0]).map(([event, by]) => [event, sum += by]);
+}
+
 async function readSection(section) {
 	const bytes = await unpack(section.data);
 	section.who = section.who.map((who) => ({
@@ -70,6 +79,8 @@ async function readSection(section) {
 		readRun(bytes, run);
 		run.blocks = columns(bytes, run.blocks);
 		run.segments = columns(bytes, run.segments);
+		readAreas(run.blocks, run.end);
+		readAreas(run.segments, run.end);
 		for (const areas of [run.blocks, run.segments])
 			areas.raster = areas.raster.map((r) => ({
 				base: r.base, rows: r.rows,
@@ -77,11 +88,22 @@ async function readSection(section) {
 			}));
 		run.moments = run.moments.map((m) => columns(bytes, m));
 		run.who = section.who[Math.floor(i / perPolicy)];
+		run.history = new RunHistory(run.blocks, run.end);
+		Object.assign(run, { section, number: i });
+		run.reservedLine = reservedLine(run);
+		run.reservedSteps = run.reservedLine.map((change) => change[0]);
 	});
+	for (const run of section.runs) {
+		const carrier = section.runs.find((other) => other.device === run.device && other.blocks.queue);
+		if (carrier && carrier !== run)
+			shareFacts(carrier.blocks, run.blocks);
+	}
 	for (const run of section.cured) {
 		readRun(bytes, run);
 		Object.assign(run, { moments: [], ooms: [], mark_step: [], mark_names: [] });
 	}
+	if (section.growth)
+		section.growth.rounds = column(bytes, section.growth.rounds);
 	section.drawn = [...section.runs, ...section.cured];
 	colour(section);
 }
@@ -96,35 +118,42 @@ function size(bytes) {
 	return `${i ? bytes.toFixed(2) : Math.round(bytes)} ${units[i]}`;
 }
 
-const number = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u202f");
-const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const number = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+
+/* The colours of the style, which change with dark and light alone. */
+let styles = new Map();
+function style(name) {
+	if (!styles.has(name))
+		styles.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+	return styles.get(name);
+}
 
 /* Colours that the colour-blind tell apart (Okabe and Ito), for the kinds that hold most. */
-const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8a7bd0"];
 const OTHERS = ["#aab3bc", "#8c97a3", "#c4b9a6"];
 
-/* Tags that differ in their numbers only are one kind. */
-const kindOf = (tag) => tag.replace(/\d+/g, "#");
+/* Tags that differ in their numbers only are one kind; lines of a file do not. */
+const kindOf = (tag) => tag.replace(/\d+/g, (digits, at) => tag[at - 1] === ":" ? digits : "#");
 
+/* The kinds that hold most bytes for the longest have a colour each; run.kindOf: by share. */
 function colour(section) {
 	const weight = new Map();
-	const weigh = (run, share, by) => {
-		const kind = kindOf(run.who.tags[run.who.shareTag[share]]);
-		weight.set(kind, (weight.get(kind) || 0) + by);
-	};
 	for (const run of section.runs) {
-		const { who, life, bytes } = run.blocks;
-		for (let i = 0; i < who.length; i++)
-			weigh(run, who[i], life[i] * bytes[i] / run.end);
-		for (const m of run.moments)
-			m.share.forEach((share, i) => weigh(run, share, m.held[i]));
-	}
-	section.kinds = [...weight].sort((a, b) => b[1] - a[1]).slice(0, PALETTE.length).map((k) => k[0]);
-	for (const run of section.runs)
-		run.colours = Array.from(run.who.shareTag, (tag) => {
-			const at = section.kinds.indexOf(kindOf(run.who.tags[tag]));
-			return at < 0 ? OTHERS[tag % OTHERS.length] : PALETTE[at];
+		const { who, birth, end, bytes } = run.blocks, of = new Float64Array(run.who.shareTag.length);
+		who.forEach((share, i) => { of[share] += (end[i] - birth[i]) * bytes[i] / run.end; });
+		of.forEach((by, share) => {
+			const kind = kindOf(run.who.tags[run.who.shareTag[share]]);
+			weight.set(kind, (weight.get(kind) || 0) + by);
 		});
+	}
+	section.kinds = [...weight].filter((x) => x[1] > 0).sort((a, b) => b[1] - a[1]).slice(0, PALETTE.length).map((k) => k[0]);
+	for (const run of section.runs) {
+		run.kindOf = Uint8Array.from(run.who.shareTag, (tag) => {
+			const at = section.kinds.indexOf(kindOf(run.who.tags[tag]));
+			return at < 0 ? OTHER : at;
+		});
+		run.colours = Array.from(run.kindOf, (kind) => PALETTE[kind] ?? OTHERS[0]);
+	}
 }
 
 function title(run, section) {

@@ -12,27 +12,24 @@ function table(parent, heads, rows) {
 	const body = add(t, "tbody");
 	for (const row of rows) {
 		const tr = add(body, "tr");
-		row.forEach((cell, i) => add(tr, "td", cell, { class: heads[i][1] ? "text" : "" }));
+		row.forEach((cell, i) => {
+			const text = !(cell instanceof Node), td = add(tr, "td", text ? cell : null, { class: heads[i][1] ? "text" : "" });
+			if (!text)
+				td.append(cell);
+		});
 	}
 	return box;
 }
 
 /* ---- Who holds memory ---- */
 
-/* From the outside in: frames of a stack; else the parts of a tag, the last one first. */
-function path(run, share) {
-	const stack = run.who.stacks[share];
-	return stack && stack.length ? [...stack].reverse()
-		: run.who.tags[run.who.shareTag[share]].split(" | ").reverse();
-}
-
 /* Nodes { bytes, under, share }: what is below has its bytes too. */
-function tree(run, holders) {
+function tree(run, holders, all) {
 	const root = { bytes: 0, under: new Map(), deepest: 0 };
 	for (const { share, bytes } of holders) {
 		let node = root;
 		root.bytes += bytes;
-		path(run, share).slice(0, 30).forEach((name, depth) => {
+		flamePath(run, share, all).slice(0, 40).forEach((name, depth) => {
 			if (!node.under.has(name))
 				node.under.set(name, { bytes: 0, under: new Map(), share });
 			node = node.under.get(name);
@@ -59,24 +56,29 @@ function outline(parent, node, total) {
 	}
 }
 
-function icicle(parent, run, root) {
-	const box = add(parent, "div", null, { class: "icicle", role: "img", "aria-label": "memory by stack or tag" });
-	box.style.height = `${1.6 * root.deepest}em`;
-	const put = (node, left, depth) => {
-		for (const [name, child] of byBytes(node)) {
-			const width = child.bytes / root.bytes * 100;
+/* Bars below a node, as wide as their share of it; enter(names): one was clicked. */
+function icicle(parent, run, node, total, enter) {
+	const box = add(parent, "div", null, { class: "icicle" });
+	let deepest = 0;
+	const put = (of, left, depth, names) => {
+		for (const [name, child] of byBytes(of)) {
+			const width = child.bytes / (node.bytes || 1) * 100, way = [...names, name];
 			if (width < 0.15)
 				continue;
-			const bar = add(box, "div", width > 2 ? name : "", { title: `${name}: ${size(child.bytes)}` });
+			deepest = Math.max(deepest, depth + 1);
+			const words = `${name}: ${size(child.bytes)}, ${(100 * child.bytes / (total || 1)).toFixed(1)} %`;
+			const bar = add(box, "button", width > 2 ? name : "", { title: words, "aria-label": words, type: "button" });
 			Object.assign(bar.style, {
 				left: `${left}%`, width: `${width}%`, top: `${1.6 * depth}em`,
 				background: `color-mix(in srgb, ${run.colours[child.share]} ${depth % 2 ? 45 : 65}%, white)`,
 			});
-			put(child, left, depth + 1);
+			bar.addEventListener("click", () => enter(way));
+			put(child, left, depth + 1, way);
 			left += width;
 		}
 	};
-	put(root, 0, 0);
+	put(node, 0, 0, []);
+	box.style.height = `${1.6 * deepest}em`;
 }
 
 /* Stacks of one tag are one row. */
@@ -111,70 +113,22 @@ function moment(parent, run, m) {
 	const holders = Array.from(m.share, (share, i) => ({ share, bytes: m.held[i], blocks: m.blocks[i] }));
 	const total = holders.reduce((sum, h) => sum + h.bytes, m.rest_bytes);
 	const oom = m.what === "oom" && run.ooms.find((o) => o.step === m.at);
-	const words = m.what === "look" ? `Step ${number(m.at)}: ${size(total)} active.`
-		: m.what === "peak" ? `Peak, step ${number(m.at)}: ${size(total)} active.`
-		: `OOM at step ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, `
-			+ `largest contiguous block ${size(oom.largest)}; ` : ""}${size(total)} active.`;
+	const words = m.what === "look" ? `Event ${number(m.at)}: ${size(total)} active.`
+		: m.what === "peak" ? `Peak, event ${number(m.at)}: ${size(total)} active.`
+		: `OOM at event ${number(m.at)}: ${oom ? `${size(oom.size)} requested, ${size(oom.free)} free, `
+			+ `largest free block ${size(oom.largest)}; ` : ""}${size(total)} active.`;
 	add(parent, "p", words);
-	const root = tree(run, holders);
-	icicle(parent, run, root);
+	const root = tree(run, holders, false);
+	flame(parent, run, holders, "By stack");
 	if (root.deepest > 1)
 		outline(add(parent, "div", null, { class: "outline" }), root, root.bytes || 1);
 	holdersTable(parent, run, holders, total);
 }
 
-/* The map of one step: addresses from left to right; and who holds then, of what is large. */
-function cross(parent, run, view) {
-	const words = add(parent, "p", null, { "aria-live": "polite" });
-	const { redraw } = picture(parent, 46, "the addresses at the selected step", (c, width) => {
-		const x = (bytes) => LEFT + bytes / run.height * (width - LEFT - RIGHT);
-		const draw = (areas, paint) => {
-			const { birth, life, y, bytes } = areas;
-			for (let i = 0; i < birth.length && birth[i] <= view.step; i++)
-				if (view.step < birth[i] + life[i])
-					paint(i, x(y[i]), Math.max(0.5, x(y[i] + bytes[i]) - x(y[i])));
-		};
-		c.fillStyle = style("unmapped");
-		c.fillRect(LEFT, 4, width - LEFT - RIGHT, 38);
-		c.fillStyle = style("free");
-		draw(run.segments, (i, left, w) => c.fillRect(left, 4, w, 38));
-		draw(run.blocks, (i, left, w) => {
-			c.fillStyle = run.colours[run.blocks.who[i]];
-			c.fillRect(left, 4, w, 38);
-		});
-	});
-	const box = add(parent, "div");
-	const show = () => {
-		const { birth, life, bytes, who } = run.blocks;
-		const sums = new Map();
-		let all = 0;
-		for (let i = 0; i < birth.length && birth[i] <= view.step; i++)
-			if (view.step < birth[i] + life[i]) {
-				const sum = sums.get(who[i]) || { share: who[i], bytes: 0, blocks: 0 };
-				sum.bytes += bytes[i];
-				sum.blocks++;
-				all += bytes[i];
-				sums.set(who[i], sum);
-			}
-		const [least, most] = range(run, "allocated", view.step, view.step + 1);
-		words.textContent = `At step ${number(view.step)}: ${size(all)} in blocks that are large or allocated long enough to be`
-			+ ` drawn, of ${least === most ? size(most) : `${size(least)} to ${size(most)}`} allocated.`;
-		box.replaceChildren();
-		holdersTable(box, run, [...sums.values()], all || 1);
-	};
-	let waiting = 0;
-	view.watchers.push(() => {
-		redraw();
-		clearTimeout(waiting);
-		waiting = setTimeout(show, 60);
-	});
-	show();
-}
-
 /* ---- A section: one trace ---- */
 
 /* Buttons of which one is pressed; make(i) fills the box. */
-function tabs(parent, names, make) {
+function tabs(parent, names, make, first = 0) {
 	const bar = add(parent, "div", null, { class: "tabs" });
 	const box = add(parent, "div");
 	const choose = (k) => {
@@ -184,7 +138,8 @@ function tabs(parent, names, make) {
 	};
 	names.forEach((name, i) => add(bar, "button", name, { type: "button" }).addEventListener("click", () => choose(i)));
 	bar.hidden = names.length < 2;
-	choose(0);
+	if (names.length)
+		choose(first);
 }
 
 function growthWords(section, run) {
@@ -202,20 +157,85 @@ function growthWords(section, run) {
 	}
 }
 
+/* Of each iteration the event with the least live bytes: what is there then it keeps. At most so many, evenly. */
+const ROUNDS_SHOWN = 300;
+function levels(run, starts) {
+	const { history } = run, out = [], stride = Math.ceil((starts.length - 1) / ROUNDS_SHOWN);
+	for (let i = 0; i + 1 < starts.length; i += stride) {
+		let at = starts[i];
+		for (let m = at; m < Math.min(starts[i + 1], run.end); m++)
+			at = history.totalOf(m) < history.totalOf(at) ? m : at;
+		if (at < run.end)
+			out.push({ round: i, at, bytes: history.liveBytes(at), sums: sumByTag(run, (visit) => history.liveAt(at, visit)) });
+	}
+	return out;
+}
+
+/* A bar an iteration: its level by tag, those that leak on top. */
+function staircase(parent, run, leaks, view, rounds) {
+	if (rounds.length < 2)
+		return;
+	const leaking = new Set(leaks.map((l) => l.tag)), most = Math.max(...rounds.map((r) => r.bytes), 1);
+	const kind = new Map();
+	run.who.shareTag.forEach((tag, share) => kind.set(tag, run.colours[share]));
+	const isLeak = (tag) => leaking.has(run.who.tags[tag]);
+	add(parent, "h3", "What each iteration keeps ");
+	legend(parent, [[style("bad"), "tags that leak"], [OTHERS[0], "other tags, in the colours of the blocks"]]);
+	const { canvas, redraw } = picture(parent, 190, "the fewest live bytes of each iteration, by tag; the table below has them", (c, width, height) => {
+		const wide = (width - LEFT - RIGHT) / rounds.length, y = (bytes) => height - 22 - bytes / most * (height - 34);
+		c.fillStyle = style("soft");
+		c.textAlign = "right";
+		for (const t of ticks(0, most, 4, 1024))
+			c.fillText(t ? size(t).replace(".00 ", " ") : "0", LEFT - 6, y(t) + 4);
+		rounds.forEach((r, i) => {
+			let low = 0;
+			for (const sum of [...r.sums.values()].sort((a, b) => isLeak(a.tag) - isLeak(b.tag) || a.tag - b.tag)) {
+				c.fillStyle = isLeak(sum.tag) ? style("bad") : kind.get(sum.tag);
+				c.fillRect(LEFT + i * wide, y(low + sum.bytes), Math.max(1, wide - 1), y(low) - y(low + sum.bytes));
+				low += sum.bytes;
+			}
+			c.fillStyle = style("soft");
+			c.textAlign = "center";
+			if (wide * (i % Math.ceil(46 / wide) === 0 ? 99 : 0) > 0)
+				c.fillText(number(r.round + 1), LEFT + (i + 0.5) * wide, height - 6);
+		});
+	});
+	canvas.addEventListener("click", (event) => {
+		const box = canvas.getBoundingClientRect();
+		const r = rounds[Math.floor((event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT) * rounds.length)];
+		if (r)
+			view.look(r.at);
+	});
+	redraw();
+	const box = add(parent, "details");
+	add(box, "summary", "As a table");
+	table(box, [["iteration", false], ["event", false], ["fewest live bytes", false], ["of tags that leak", false]], rounds.map((r) => [
+		number(r.round + 1), number(r.at), size(r.bytes),
+		size([...r.sums.values()].reduce((sum, x) => sum + (isLeak(x.tag) ? x.bytes : 0), 0)),
+	]));
+}
+
+function growthParts(parent, section, run, view) {
+	const words = growthWords(section, run);
+	if (!words)
+		return;
+	const leaks = section.growth.leaks.filter((l) => l.device === run.device);
+	add(parent, "h3", "Growth");
+	add(parent, "p", words);
+	if (leaks.length)
+		table(parent, [["per iteration", false], ["tag", true]],
+			leaks.map((l) => [size(l.bytes), l.tag || `blocks of ${size(l.size)}`]));
+	if (!run.history.least)
+		staircase(parent, run, leaks, view, levels(run, section.growth.rounds));
+}
+
 function marksTable(parent, section, run) {
 	if (!run.marks)
 		return;
 	add(parent, "h3", "Marks");
-	const words = growthWords(section, run);
-	if (words)
-		add(parent, "p", words);
-	const leaks = section.growth ? section.growth.leaks.filter((l) => l.device === run.device) : [];
-	if (leaks.length)
-		table(parent, [["per iteration", false], ["tag", true]],
-			leaks.map((l) => [size(l.bytes), l.tag || `blocks of ${size(l.size)}`]));
 	if (run.marks > run.mark_names.length)
 		add(parent, "p", `The first and the last ${run.mark_names.length / 2} of ${number(run.marks)} marks.`, { class: "note" });
-	table(parent, [["step", false], ["mark", true], ["reserved", false], ["allocated", false], ["fi_device", false]],
+	table(parent, [["event", false], ["mark", true], ["reserved", false], ["allocated", false], ["fi_device", false]],
 		run.mark_names.map((name, i) => [number(run.mark_step[i]), name, size(run.mark_reserved[i]),
 			size(run.mark_allocated[i]), `${(run.mark_fi_device[i] / 100).toFixed(1)} %`]));
 }
@@ -229,29 +249,29 @@ function settings(parent, section, facts) {
 	};
 	say("trace", `${section.path} (${section.form}, ${number(section.events)} events, content ${section.content})`);
 	for (const run of section.runs)
-		say(title(run, section), `${run.status}, ${number(run.steps)} steps, ${number(run.allocs)} allocations, `
+		say(title(run, section), `${run.status}, ${number(run.steps)} events, ${number(run.allocs)} allocations, `
 			+ `${number(run.segment_allocs)} segments obtained and ${number(run.segment_frees)} released; device: `
 			+ `${run.total ? `${size(run.total)}, ${size(run.outside)} of it for context and others` : "unlimited"}, `
 			+ `pages of ${size(run.granularity)}`);
+	if (section.recorded_settings)
+		say("recorded settings", section.recorded_settings);
 	say("command", facts.command);
 	say("fragsim", facts.version);
 }
 
-/* The map and all that is below it, of one run. */
-function details(parent, section, run, view) {
-	add(parent, "h3", "Addresses over time");
-	legend(parent, [...section.kinds.map((kind, i) => [PALETTE[i], kind]), [OTHERS[0], "other tags"],
-		[style("small"), "small blocks, summed up"], [style("free"), "free"], [style("unmapped"), "not reserved"]]);
-	map(parent, run, section, view);
-	add(parent, "h3", "The selected step");
-	cross(parent, run, view);
-	add(parent, "h3", "Memory by tag");
+/* The blocks of one run, or its segments, and all that is below them. */
+function details(parent, aside, below, section, run, view, kind) {
+	const viewer = new Viewer(add(parent, "div"), aside, below, section, kind === "segments" ? segmentsRun(run) : run, view);
+	viewer.kindShown.value = kind;
+	growthParts(below, section, run, view);
+	add(below, "h3", "Memory by tag");
 	const moments = run.moments.filter((m) => m.share.length
 		&& (m.what !== "look" || run.moments.every((other) => other === m || other.at !== m.at)));
 	moments.sort((a, b) => (b.what === "oom") - (a.what === "oom"));
-	const names = { peak: () => "at the peak", oom: (m) => `OOM at step ${number(m.at)}`, look: (m) => `at step ${number(m.at)}` };
-	tabs(parent, moments.map((m) => names[m.what](m)), (box, i) => moment(box, run, moments[i]));
-	marksTable(parent, section, run);
+	const names = { peak: () => "at the peak", oom: (m) => `OOM at event ${number(m.at)}`, look: (m) => `at event ${number(m.at)}` };
+	tabs(below, moments.map((m) => names[m.what](m)), (box, i) => moment(box, run, moments[i]));
+	marksTable(below, section, run);
+	return viewer;
 }
 
 /* The highest of what a section's runs reserve. */
@@ -259,11 +279,9 @@ function highest(section) {
 	return Math.max(1, ...section.drawn.map((run) => Math.max(...run.line.reserved_most, 0)));
 }
 
-/* axes: those that all sections share, and where their timelines go; undefined: each has its own. */
-function showSection(parent, section, facts, axes) {
-	const view = new View(section, axes?.end);
-	/* beside the run with the remedy: all steps of both */
-	const whole = section.cured.length ? new View({ runs: section.drawn }) : view;
+/* axes: those that all sections share, and where their timelines go; undefined: each has its own. place: what the address says. */
+function showSection(parent, section, facts, axes, place) {
+	const view = axes?.view ?? new View(section);
 	const box = add(parent, "section");
 	if (facts.sections.length > 1)
 		add(box, "h2", section.path);
@@ -271,31 +289,37 @@ function showSection(parent, section, facts, axes) {
 		survival(box, section.fits, section.claim);
 	if (!section.runs.length)
 		return;
-	const lines = axes?.box ?? box, first = !axes?.box.childElementCount;
+	/* pictures on the left, the held block beside them */
+	const grid = add(box, "div", null, { class: "viewer" }), left = add(grid, "div"), aside = add(grid, "aside");
+	const lines = axes?.box ?? left, first = !axes?.box.childElementCount, below = add(box, "div");
 	const look = {
-		most: axes?.most ?? highest(section), height: axes || section.drawn.length > 1 ? 150 : 210,
+		most: axes?.most ?? highest(section), height: axes || section.drawn.length > 1 ? 150 : 170,
 		name: axes ? `${section.path}, ` : "",
 	};
 	if (first)
 		legend(lines, [[style("reserved"), "reserved"], [style("allocated"), "allocated"], [style("requested"), "requested"],
 			[style("non_releasable"), "non_releasable: free, but not releasable"], [style("bad"), "OOM; the device"]]);
 	for (const run of section.drawn)
-		timeline(lines, run, section, whole, look);
-	whole.watchers.push(() => {
-		if (whole.step !== view.step) {
-			view.look(whole.step);
-			view.zoom(1);
-		}
-	});
-	if (first)
-		add(lines, "p", "Drag to zoom, double click for all, click a step to select it. Keys: arrows, Shift and arrows, +, -, 0.",
-			{ class: "keys" });
-	const lasting = view.watchers.length;
-	tabs(box, section.runs.map((run) => title(run, section)), (inner, i) => {
-		view.watchers.length = lasting;
-		details(inner, section, section.runs[i], view);
+		timeline(lines, run, section, view, look);
+	const mine = place?.[0] === section.number ? place : null;
+	let viewed = [];
+	const show = (inner, i, kind) => {
+		view.watchers = view.watchers.filter((watcher) => !viewed.includes(watcher));
+		inner.replaceChildren();
+		below.replaceChildren();
+		const before = view.watchers.length, viewer = details(inner, aside, below, section, section.runs[i], view, kind);
+		viewer.show = (other) => show(inner, i, other);
+		viewed = view.watchers.slice(before);
+		if (kind === "blocks" && mine && mine[1] === i && mine[5] >= 0 && mine[5] < section.runs[i].blocks.birth.length)
+			viewer.hold(mine[5]);
 		redrawAll();
-	});
+	};
+	tabs(left, section.runs.map((run) => title(run, section)), (inner, i) => show(inner, i, "blocks"), mine ? Math.min(mine[1], section.runs.length - 1) : 0);
+	if (mine) {
+		[view.a, view.b] = mine.slice(6).map((moment) => moment < 0 ? null : moment);
+		view.step = Math.min(view.end - 1, mine[4]);
+		view.show(mine[2], mine[3]);
+	}
 	settings(box, section, facts);
 }
 
@@ -313,18 +337,26 @@ async function main() {
 	const facts = JSON.parse(document.getElementById("facts").textContent);
 	const page = document.getElementById("page");
 	copyButtons();
-	for (const section of facts.sections)
+	answerPictures(page, facts.answer, facts.curve);
+	for (const [i, section] of facts.sections.entries()) {
 		await readSection(section);
+		section.number = i;
+	}
+	if (facts.beside && facts.sections.length === 2 && facts.sections.every((section) => section.runs.length))
+		facts.sections.forEach((section, i) => { section.beside = facts.sections[1 - i]; });
 	const axes = facts.beside && {
-		box: add(page, "section"),
+		box: add(add(page, "section", null, { class: "viewer" }), "div"),
 		most: Math.max(...facts.sections.map(highest)),
-		end: Math.max(...facts.sections.flatMap((section) => section.runs.map((run) => run.end))),
+		view: new View(facts.sections[0], Math.max(...facts.sections.flatMap((section) => section.drawn.map((run) => run.end)))),
 	};
 	for (const section of facts.sections)
-		showSection(page, section, facts, axes || undefined);
+		showSection(page, section, facts, axes || undefined, readPlace());
 	redrawAll();
 	addEventListener("resize", redrawAll);
-	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+		styles = new Map();
+		redrawAll();
+	});
 	document.documentElement.dataset.ready = "yes";
 }
 

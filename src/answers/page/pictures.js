@@ -1,7 +1,7 @@
 /*
- * pictures.js - what is drawn: timelines, the map of addresses, the devices on which a run survives.
+ * pictures.js - how pictures are steered; timelines, and the devices on which a run survives.
  *
- * All pictures of a section show the same steps: they look at one View, and steer it.
+ * All pictures of a section show the same events: they look at one View, and steer it.
  */
 
 function add(parent, name, text, attributes) {
@@ -27,46 +27,59 @@ function legend(parent, entries) {
 
 const LEFT = 72, RIGHT = 10;
 let everything = [];                    /* what is drawn again when the window changes */
+let layouts = 0;                        /* how often: no picture is measured in between */
 
 /* A canvas as wide as the page; draw(context, width, height) in CSS pixels. */
 function picture(parent, height, label, draw) {
 	const canvas = add(parent, "canvas", null, { tabindex: 0, role: "img", "aria-label": label });
 	canvas.style.height = `${height}px`;
+	let seen = -1, width = 0;
 	const redraw = () => {
-		const width = canvas.clientWidth, ratio = window.devicePixelRatio || 1;
+		const ratio = window.devicePixelRatio || 1;
+		width = seen === layouts ? width : canvas.clientWidth;
+		seen = layouts;
 		if (!width)
 			return;
-		canvas.width = Math.round(width * ratio);
-		canvas.height = Math.round(height * ratio);
-		const c = canvas.getContext("2d");
+		const c = canvas.getContext("2d"), wide = Math.round(width * ratio), high = Math.round(height * ratio);
+		if (canvas.width !== wide || canvas.height !== high)
+			Object.assign(canvas, { width: wide, height: high });
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		c.clearRect(0, 0, width, height);
 		c.font = "12px system-ui, sans-serif";
 		draw(c, width, height);
 	};
 	everything.push({ canvas, redraw });
-	return { canvas, redraw };
+	return { canvas, redraw, resize: (to) => { height = to; } };
 }
 
 function redrawAll() {
+	layouts++;
 	everything = everything.filter(({ canvas }) => canvas.isConnected);
 	everything.forEach(({ redraw }) => redraw());
 }
 
-/* The steps that a section shows, and the one that is looked at. */
+/* The events that pictures show, the one that is looked at, and two moments, A and B. What changes is drawn in the next frame. */
 class View {
 	constructor(section, end) {
-		this.end = end ?? Math.max(1, ...section.runs.map((run) => run.end));
+		this.end = end ?? Math.max(1, ...section.drawn.map((run) => run.end));
 		this.from = 0;
-		this.to = this.end;
+		/* beside a longer run with the remedy: what there is of the run that fails */
+		this.to = Math.max(16, ...section.runs.map((run) => Math.ceil(1.1 * run.end)));
+		this.to = this.to < this.end / 2 ? this.to : this.end;
+		this.a = this.b = this.drag = null;
 		const run = section.runs[0];
 		this.step = section.look ?? run?.ooms[0]?.step ?? run?.live_step ?? 0;
 		this.watchers = [];
-		if (section.look !== undefined)
-			this.show(this.step - 255, this.step + 257);    /* these steps are there one by one */
 	}
 	changed() {
-		for (const watcher of this.watchers)
-			watcher();
+		if (this.due)
+			return;
+		this.due = true;
+		requestAnimationFrame(() => {
+			this.due = false;
+			for (const watcher of this.watchers)
+				watcher();
+		});
 	}
 	show(from, to) {
 		const width = Math.min(this.end, Math.max(8, to - from));
@@ -74,12 +87,14 @@ class View {
 		this.to = this.from + width;
 		this.changed();
 	}
-	zoom(factor) {
-		const width = (this.to - this.from) * factor;
-		this.show(this.step - width / 2, this.step + width / 2);
+	zoom(factor, at) {
+		const middle = at ?? (this.step >= this.from && this.step <= this.to ? this.step : (this.from + this.to) / 2);
+		this.show(middle - (middle - this.from) * factor, middle + (this.to - middle) * factor);
 	}
 	look(step) {
 		this.step = Math.max(0, Math.min(this.end - 1, Math.round(step)));
+		if (this.step < this.from || this.step > this.to)
+			this.show(this.step - (this.to - this.from) / 2, this.step + (this.to - this.from) / 2);
 		this.changed();
 	}
 	x(step, width) {
@@ -91,48 +106,83 @@ class View {
 	}
 }
 
-/* Drag to zoom, click to look, double click for all; keys do the same. */
-function steer(canvas, view, hover) {
-	let start = null;
-	const at = (event) => event.clientX - canvas.getBoundingClientRect().left;
-	canvas.addEventListener("pointerdown", (event) => {
-		start = at(event);
-		canvas.setPointerCapture(event.pointerId);
-	});
-	canvas.addEventListener("pointermove", (event) => {
-		view.drag = start !== null && Math.abs(at(event) - start) > 4 ? [start, at(event)] : null;
-		if (view.drag)
-			view.changed();
-		hover(event);
-	});
-	canvas.addEventListener("pointerup", (event) => {
-		const width = canvas.clientWidth;
-		const from = start;
-		start = view.drag = null;
-		if (from === null)
-			return;
-		if (Math.abs(at(event) - from) > 4)
-			view.show(...[view.stepAt(from, width), view.stepAt(at(event), width)].sort((a, b) => a - b));
-		else
-			view.look(Math.floor(view.stepAt(at(event), width)));
-	});
-	canvas.addEventListener("pointercancel", () => { start = view.drag = null; });
-	canvas.addEventListener("dblclick", () => view.show(0, view.end));
+/* Keys of a picture; own(event) has those of its own, and says whether it took one. */
+function addKeys(canvas, view, own) {
 	canvas.addEventListener("keydown", (event) => {
-		const pixel = (view.to - view.from) / (canvas.clientWidth - LEFT - RIGHT);
-		const stride = Math.max(1, pixel);
-		const pan = (view.to - view.from) / 4;
+		const stride = Math.max(1, (view.to - view.from) / canvas.clientWidth), pan = (view.to - view.from) / 4;
 		const keys = {
 			ArrowLeft: () => event.shiftKey ? view.show(view.from - pan, view.to - pan) : view.look(view.step - stride),
 			ArrowRight: () => event.shiftKey ? view.show(view.from + pan, view.to + pan) : view.look(view.step + stride),
 			"+": () => view.zoom(0.5), "=": () => view.zoom(0.5), "-": () => view.zoom(2),
 			0: () => view.show(0, view.end), Home: () => view.look(view.from), End: () => view.look(view.to - 1),
 		};
-		if (keys[event.key]) {
+		if (event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		const taken = own?.(event);
+		if (!taken && !keys[event.key])
+			return;
+		if (!taken)
 			keys[event.key]();
-			event.preventDefault();
+		event.preventDefault();
+	});
+}
+
+/*
+ * The wheel zooms, and a drag moves; with Shift the wheel moves, and a drag zooms to a part. does: what hovering and a click do; bytes and
+ * shift: what the wheel with Alt and a drag do upwards, where the picture has such an axis.
+ */
+function steer(canvas, view, does) {
+	let start = null;
+	const at = (event) => event.clientX - canvas.getBoundingClientRect().left;
+	const share = (x) => Math.max(0, Math.min(1, (x - LEFT) / (canvas.clientWidth - LEFT - RIGHT)));
+	canvas.addEventListener("wheel", (event) => {
+		event.preventDefault();
+		const turn = event.deltaY || event.deltaX, by = (view.to - view.from) * turn / 600;
+		if (event.altKey && does.bytes)
+			does.bytes(Math.exp(Math.max(-1, Math.min(1, turn / 300))), event);
+		else if (event.shiftKey || !event.deltaY)
+			view.show(view.from + by, view.to + by);
+		else
+			view.zoom(Math.exp(Math.max(-1, Math.min(1, turn / 300))), view.stepAt(at(event), canvas.clientWidth));
+	}, { passive: false });
+	canvas.addEventListener("pointerdown", (event) => {
+		start = { x: at(event), y: event.clientY, from: view.from, to: view.to, part: event.shiftKey, moved: false };
+		canvas.setPointerCapture(event.pointerId);
+	});
+	canvas.addEventListener("pointermove", (event) => {
+		if (!start) {
+			does.hover?.(event);
+			return;
+		}
+		start.moved ||= Math.abs(at(event) - start.x) > 4 || Math.abs(event.clientY - start.y) > 4;
+		if (!start.moved)
+			return;
+		if (start.part) {
+			view.drag = [share(start.x), share(at(event))];
+			view.changed();
+			return;
+		}
+		const by = (at(event) - start.x) / (canvas.clientWidth - LEFT - RIGHT) * (start.to - start.from);
+		does.shift?.(event.clientY - start.y);
+		start.y = event.clientY;
+		view.show(start.from - by, start.to - by);
+	});
+	canvas.addEventListener("pointerup", (event) => {
+		const from = start;
+		start = null;
+		if (!from)
+			return;
+		if (view.drag) {
+			const [a, b] = view.drag.map((part) => view.from + part * (view.to - view.from)).sort((x, y) => x - y);
+			view.drag = null;
+			view.show(a, b);
+		} else if (!from.moved) {
+			does.click(event);
 		}
 	});
+	canvas.addEventListener("pointercancel", () => { start = view.drag = null; });
+	canvas.addEventListener("dblclick", () => view.show(0, view.end));
+	addKeys(canvas, view, does.key);
 }
 
 /* Round values of about `count` ticks. */
@@ -178,11 +228,11 @@ function range(run, figure, from, to) {
 	for (const m of run.moments)
 		if (m.step.length && from >= m.step[0] && to <= m.step[m.step.length - 1] + 1) {
 			let least = Infinity, most = 0;
-			for (let i = 0; i < m.step.length; i++)
-				if (m.step[i] >= Math.floor(from) && m.step[i] < Math.max(to, Math.floor(from) + 1)) {
-					least = Math.min(least, m[figure][i]);
-					most = Math.max(most, m[figure][i]);
-				}
+			const beyond = Math.max(to, Math.floor(from) + 1);
+			for (let i = countUpTo(m.step, Math.floor(from) - 1); i < m.step.length && m.step[i] < beyond; i++) {
+				least = Math.min(least, m[figure][i]);
+				most = Math.max(most, m[figure][i]);
+			}
 			if (least <= most)
 				return [least, most];
 		}
@@ -248,8 +298,14 @@ function overlay(c, run, view, width, height, top) {
 	}
 	if (view.drag) {
 		c.fillStyle = "rgba(86, 180, 233, 0.3)";
-		c.fillRect(Math.min(...view.drag), top, Math.abs(view.drag[1] - view.drag[0]), bottom - top);
+		const wide = width - LEFT - RIGHT;
+		c.fillRect(LEFT + Math.min(...view.drag) * wide, top, Math.abs(view.drag[1] - view.drag[0]) * wide, bottom - top);
 	}
+}
+
+/* Where a mark says that the program is: after what it ends. */
+function markPlace(name) {
+	return name.replace(/^(.+) \(end\)$/, "after $1").replace(/(.) \(start\)$/, "$1");
 }
 
 /* Marks as short ticks at the foot; a name only where there is room for it. */
@@ -273,7 +329,7 @@ function marks(c, run, view, width, height) {
 }
 
 function outcome(run, section) {
-	return run.ooms.length ? `OOM at step ${number(run.ooms[0].step)}`
+	return run.ooms.length ? `OOM at event ${number(run.ooms[0].step)}`
 		: `${run.room && run.status === "fits" ? `${section.claim}, ` : ""}peak reserved ${size(run.peak_reserved)}`;
 }
 
@@ -284,7 +340,7 @@ function timeline(parent, run, section, view, { most, height, name }) {
 	add(parent, "h3", `${name}${title(run, section)}: ${outcome(run, section)}`);
 	const { canvas, redraw } = picture(parent, height, `timeline of ${title(run, section)}`, (c, width, height) => {
 		const y = (bytes) => height - 22 - bytes / highest * (height - 22 - top);
-		axes(c, view, width, height, top, highest, "step");
+		axes(c, view, width, height, top, highest, "event");
 		bands(c, run, view, width, y);
 		marks(c, run, view, width, height);
 		c.fillStyle = c.strokeStyle = style("bad");
@@ -307,7 +363,7 @@ function timeline(parent, run, section, view, { most, height, name }) {
 	const words = add(parent, "div", null, { class: "figures", "aria-live": "polite" });
 	const tell = (from, to) => {
 		if (from >= run.end) {
-			words.textContent = `step ${number(Math.floor(from))}: the run ended at step ${number(run.end - 1)}`;
+			words.textContent = `event ${number(Math.floor(from))}: the run ended at event ${number(run.end - 1)}`;
 			return;
 		}
 		const text = figures.map((f) => {
@@ -315,141 +371,45 @@ function timeline(parent, run, section, view, { most, height, name }) {
 			return `${f} ${least === high ? size(high) : `${size(least)} to ${size(high)}`}`;
 		});
 		const name = run.mark_names[[...run.mark_step].findLastIndex((s) => s <= from)];
-		words.textContent = `step ${number(Math.floor(from))}${name ? `, ${name}` : ""}: ${text.join(", ")}`;
+		words.textContent = `event ${number(Math.floor(from))}${name ? `, ${markPlace(name)}` : ""}: ${text.join(", ")}`;
 	};
 	view.watchers.push(() => { redraw(); tell(view.step, view.step + 1); });
-	steer(canvas, view, (event) => {
-		const x = event.clientX - canvas.getBoundingClientRect().left;
-		tell(view.stepAt(x, canvas.clientWidth), view.stepAt(x + 1, canvas.clientWidth));
+	const at = (event, more) => view.stepAt(event.clientX - canvas.getBoundingClientRect().left + more, canvas.clientWidth);
+	steer(canvas, view, {
+		hover: (event) => tell(at(event, 0), at(event, 1)),
+		click: (event) => view.look(Math.floor(at(event, 0))),
 	});
 	tell(view.step, view.step + 1);
 }
 
-/* ---- The map ---- */
-
-function hatch(c, colour) {
-	const tile = document.createElement("canvas");
-	tile.width = tile.height = 6;
-	const t = tile.getContext("2d");
-	t.strokeStyle = colour;
-	t.lineWidth = 2;
-	t.beginPath();
-	for (const i of [-6, 0, 6]) {
-		t.moveTo(i, 6);
-		t.lineTo(i + 6, 0);
-	}
-	t.stroke();
-	return c.createPattern(tile, "repeat");
-}
-
-function drawRaster(c, areas, x, y, colour) {
-	const columns = areas.columns, width = 2 ** areas.column_shift, height = 2 ** areas.row_shift;
-	c.fillStyle = colour;
-	for (const { base, rows, cells } of areas.raster)
-		for (let r = 0; r < rows; r++)
-			for (let i = 0; i < columns; i++) {
-				const shade = cells[r * columns + i];
-				if (!shade)
-					continue;
-				const x0 = x(i * width), y1 = y(base + r * height), y0 = y(base + (r + 1) * height);
-				c.globalAlpha = 0.15 + 0.75 * shade / 255;
-				c.fillRect(x0, y0, x((i + 1) * width) - x0, y1 - y0);
-			}
-	c.globalAlpha = 1;
-}
-
 /* The neighbours that a request lacked, where their segment is among those that are kept. */
 function holeOf(run, oom) {
-	const { who, y, birth, life, bytes } = run.segments;
+	const { who, y, birth, end, bytes } = run.segments;
 	if (oom.hole_bytes === undefined)
 		return null;
 	for (let i = who.length - 1; i >= 0; i--)
-		if (who[i] === oom.hole_segment && birth[i] <= oom.step && birth[i] + life[i] > oom.step - 1)
+		if (who[i] === oom.hole_segment && birth[i] <= oom.step && end[i] > oom.step - 1)
 			return { y: y[i] + Math.min(oom.hole_offset, bytes[i]), bytes: oom.hole_bytes };
 	return null;
 }
 
-/* The blocks that keep it from being one piece. */
-function pins(c, run, oom, hole, x, y) {
-	const { birth, life, y: place, bytes } = run.blocks;
+/* What an OOM lacked, and the blocks that keep it from being one piece. p: the map, as Pixels. */
+function oomHole(p, view, run, history, oom) {
+	const hole = holeOf(run, oom), { birth, end, y: place, bytes } = run.blocks, { c } = p;
+	if (!hole || oom.step < view.from - 1 || oom.step > view.to)
+		return;
+	const x = (event) => Math.max(p.left, Math.min(p.left + p.w, p.left + (event - view.from) / (view.to - view.from) * p.w));
+	const y = (at) => p.top + p.h - at / run.height * p.h;
 	c.strokeStyle = style("ink");
-	for (let i = 0; i < birth.length && birth[i] <= oom.step; i++)
-		if (birth[i] + life[i] >= oom.step && place[i] < hole.y + hole.bytes && place[i] + bytes[i] > hole.y)
-			c.strokeRect(x(birth[i]), y(place[i] + bytes[i]), x(birth[i] + life[i]) - x(birth[i]),
-				Math.max(1, y(place[i]) - y(place[i] + bytes[i])));
-}
-
-function blockAt(run, step, address) {
-	const { birth, life, y, bytes } = run.blocks;
-	for (let i = 0; i < birth.length; i++)
-		if (birth[i] <= step && step < birth[i] + life[i] && y[i] <= address && address < y[i] + bytes[i])
-			return i;
-	return -1;
-}
-
-function describe(run, i) {
-	const { birth, life, pending, bytes, who } = run.blocks;
-	const end = birth[i] + life[i];
-	const stack = run.who.stacks[who[i]] || [];
-	return `${size(bytes[i])} of \u201c${run.who.tags[run.who.shareTag[who[i]]]}\u201d, requested at step `
-		+ `${number(birth[i])}, ${end >= run.end ? "never freed" : `freed at ${number(end - pending[i])}`}`
-		+ (pending[i] ? `, pending until ${number(end)}` : "")
-		+ (stack.length ? `; ${stack.slice(0, 6).join(" < ")}` : "");
-}
-
-function map(parent, run, section, view) {
-	const top = 12;
-	const { canvas, redraw } = picture(parent, 380, `map of the addresses of ${title(run, section)}`, (c, width, height) => {
-		const x = (step) => Math.max(LEFT, Math.min(width - RIGHT, view.x(step, width)));
-		const y = (bytes) => height - 22 - bytes / run.height * (height - 22 - top);
-		const draw = (areas, paint) => {
-			const { birth, life, y: place, bytes } = areas;
-			for (let i = 0; i < birth.length; i++) {
-				if (birth[i] + life[i] <= view.from || birth[i] >= view.to)
-					continue;
-				const x0 = x(birth[i]), y0 = y(place[i] + bytes[i]);
-				paint(i, x0, y0, Math.max(0.7, x(birth[i] + life[i]) - x0), Math.max(0.5, y(place[i]) - y0));
-			}
-		};
-		c.fillStyle = style("unmapped");
-		c.fillRect(LEFT, top, width - LEFT - RIGHT, height - 22 - top);
-		c.fillStyle = style("free");
-		drawRaster(c, run.segments, x, y, style("free"));
-		draw(run.segments, (i, x0, y0, w, h) => c.fillRect(x0, y0, w, h));
-		drawRaster(c, run.blocks, x, y, style("small"));
-		const stripes = hatch(c, style("ink"));
-		draw(run.blocks, (i, x0, y0, w, h) => {
-			c.fillStyle = run.colours[run.blocks.who[i]];
-			c.fillRect(x0, y0, w, h);
-			if (run.blocks.pending[i]) {
-				const from = x(run.blocks.birth[i] + run.blocks.life[i] - run.blocks.pending[i]);
-				c.fillStyle = stripes;
-				c.fillRect(from, y0, x0 + w - from, h);
-			}
-		});
-		for (const oom of run.ooms) {
-			const hole = holeOf(run, oom);
-			if (!hole)
-				continue;
-			pins(c, run, oom, hole, x, y);
-			c.strokeStyle = style("bad");
-			c.lineWidth = 2;
-			const right = Math.max(x(oom.step + 1), x(oom.step) + 3), left = Math.max(LEFT, right - 40);
-			c.strokeRect(left, y(hole.y + hole.bytes), right - left, Math.max(3, y(hole.y) - y(hole.y + hole.bytes)));
-			c.lineWidth = 1;
-		}
-		axes(c, view, width, height, top, run.height, "step");
-		overlay(c, run, view, width, height, top);
+	history.liveAt(Math.max(0, oom.step - 1), (i) => {
+		if (place[i] < hole.y + hole.bytes && place[i] + bytes[i] > hole.y)
+			c.strokeRect(x(birth[i]), y(place[i] + bytes[i]), x(end[i]) - x(birth[i]), Math.max(1, y(place[i]) - y(place[i] + bytes[i])));
 	});
-	const words = add(parent, "div", null, { class: "figures", "aria-live": "polite" });
-	words.textContent = "Point at a block to see its tag.";
-	steer(canvas, view, (event) => {
-		const box = canvas.getBoundingClientRect();
-		const address = (box.bottom - 22 - event.clientY) / (box.height - 22 - top) * run.height;
-		const i = blockAt(run, view.stepAt(event.clientX - box.left, box.width), address);
-		words.textContent = i < 0 ? "No block here is large enough to be drawn individually." : describe(run, i);
-	});
-	view.watchers.push(redraw);
+	c.strokeStyle = style("bad");
+	c.lineWidth = 2 * p.r;
+	const right = Math.max(x(oom.step + 1), x(oom.step) + 3), left = Math.max(p.left, right - 40 * p.r);
+	c.strokeRect(left, y(hole.y + hole.bytes), right - left, Math.max(3, y(hole.y) - y(hole.y + hole.bytes)));
+	c.lineWidth = 1;
 }
 
 /* ---- Capacities ---- */

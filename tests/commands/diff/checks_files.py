@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import random
 import signal
 import subprocess
@@ -236,6 +237,8 @@ def check_damage(tap: Tap, stage: Stage, good: str) -> None:
         'too deep': b'[' * 65 + b']' * 65, 'another format': b'{"format":"x","version":1}',
         'no object': b'7', 'a later version': whole.replace(b'"version":\t2,', b'"version":\t3,'),
         'too many keys': whole.replace(b'"align":', b'"k":\t1,' * 4097 + b'"align":'),
+        'a device of no granularity': re.sub(rb'"granularity_bytes":\t\d+', b'"granularity_bytes":\t0', whole),
+        'an ordinal of 33 bits': whole.replace(b'"ordinal":\t0', b'"ordinal":\t8589934592'),
         'a member twice': whole.replace(b'"version":\t2,', b'"version":\t2,"version":\t2,'),
     }
     faults = []

@@ -299,7 +299,7 @@ def check_oom(tap: Tap, stage: Stage) -> None:
     tap.result('an out-of-memory is a figure, not a status', [] if [
         (x['survived'], x['compared']) for x in lines] == [(0, 0), (1, 0)] else [str(lines)])
     text = stage.run('diff', '-p', 'buddy', '-p', 'bestfit:segment=1MiB', path).stdout
-    tap.result('text: says where and why', [] if 'OOM at step 1, cause: capacity' in text
+    tap.result('text: says where and why', [] if 'OOM at event 1, cause: capacity' in text
                else text.splitlines())
     stage.run('run', '-q', '-p', 'buddy', '--json', 'oom.json', path, statuses=(3,))
     result = stage.read('oom.json')
@@ -322,7 +322,7 @@ def check_unfinished(tap: Tap, stage: Stage) -> None:
         str(rows)] if [rows[0][:2], rows[1][:4], rows[2]] != [
             ['status', 'policy'], ['fits', 'direct', '6.00', 'MiB'],
             ['OOM', 'buddy', '>=4.00', 'MiB', '>=4.00', 'MiB']] else [])
-    reason = 'values not compared: OOM at step 1, the base: finished'
+    reason = 'values not compared: OOM at event 1, the base: finished'
     tap.result('and why', [x for x in (f'    {reason}',) if x not in text])
     pair = stage.json('diff', '-p', 'direct', '-p', 'buddy', path)['traces'][0]['runs'][1]
     figures = pair['figures']
@@ -370,7 +370,7 @@ def check_two_failed(tap: Tap, stage: Stage) -> None:
     rows = [x.split() for x in shown['text'].splitlines() if x.split()[:2] == ['OOM', 'buddy']]
     tap.result('two that failed at the same step: their peaks are not compared', [] if rows == [
         ['OOM', 'buddy', '>=4.00', 'MiB', '>=4.00', 'MiB']] else [str(rows)])
-    reason = 'peaks not compared: OOM at step 1, as the base'
+    reason = 'peaks not compared: OOM at event 1, as the base'
     tap.result('and it is told', [name for name in ('text', 'junit', 'json')
                                   if reason not in shown[name]])
     tap.result('Markdown shows no difference either', [] if

@@ -258,21 +258,21 @@ CULPRITS = (
 )
 
 
-def check_culprits() -> None:
+def check_main_causes() -> None:
     for name, mib, events, wanted in CULPRITS:
-        Path('culprit.ndjson').write_text(lines(events, head(mib)), encoding='ascii')
-        got = explain('culprit.ndjson', *PLAIN)['moments'][0]
-        TAP.ok(got['kind'] == 'oom' and got['culprit'] == wanted, 'culprit: ' + name,
-               f"{got['verdict']} {got['culprit']}")
+        Path('cause.ndjson').write_text(lines(events, head(mib)), encoding='ascii')
+        got = explain('cause.ndjson', *PLAIN)['moments'][0]
+        TAP.ok(got['kind'] == 'oom' and got['main_cause'] == wanted, 'main cause: ' + name,
+               f"{got['verdict']} {got['main_cause']}")
 
 
-def check_no_culprit() -> None:
+def check_no_main_cause() -> None:
     """Small segments are no matter; nor is the order of what a snapshot begins with an age."""
     half = [{**x, 'size': x['size'] // 2} if 'size' in x else x for x in CULPRITS[1][2]]
     Path('small.ndjson').write_text(lines(half, head(6)), encoding='ascii')
     got = explain('small.ndjson', '-p', 'bestfit:segment=2MiB,align=512KiB')['moments'][0]
-    TAP.ok(got['kind'] == 'oom' and got['segments'] and got['culprit'] is None,
-           'culprit: none in segments of 2 MiB', str(got['culprit']))
+    TAP.ok(got['kind'] == 'oom' and got['segments'] and got['main_cause'] is None,
+           'main cause: none in segments of 2 MiB', str(got['main_cause']))
     blocks = [{'address': at * MIB, 'size': size * MIB, 'requested_size': size * MIB,
                'state': state, 'frames': []}
               for at, size, state in ((64, 1, 'active_allocated'), (65, 11, 'active_allocated'),
@@ -282,11 +282,11 @@ def check_no_culprit() -> None:
         'segment_type': 'large', 'allocated_size': 12 * MIB, 'active_size': 12 * MIB,
         'blocks': blocks}]}, protocol=4))
     got = explain('state.pickle')['moments'][0]
-    TAP.ok(got['culprit'] is None and {x['class'] for x in got['holders']} == {None}
-           and got['non_releasable'] == 8 * MIB, 'culprit: nobody came late to a snapshot',
-           f"{got['culprit']} {got['holders']}")
+    TAP.ok(got['main_cause'] is None and {x['class'] for x in got['holders']} == {None}
+           and got['non_releasable'] == 8 * MIB, 'main cause: nobody came late to a snapshot',
+           f"{got['main_cause']} {got['holders']}")
     _, out, _ = call('explain', '-v', 'state.pickle')
-    TAP.ok('unknown, allocated before the first step, never freed' in out
+    TAP.ok('unknown, allocated before the first event, never freed' in out
            and '8.00 MiB contiguous now' in out, 'a snapshot in words', out)
 
 
@@ -325,7 +325,7 @@ def check_waits() -> None:
                f'who waits for whom: {mark}', f'{moment["pending"]} {of}')
     Path('waits.ndjson').write_text(lines(WAITING, head(15)), encoding='ascii')
     _, out, _ = call('explain', '--color', 'never', *PLAIN, 'waits.ndjson')
-    for said in ('  pending   8.00 MiB in 3 blocks, freed and in use on stream 7 since step 11\n',
+    for said in ('  pending   8.00 MiB in 3 blocks, freed and in use on stream 7 since event 11\n',
                  '  try       synchronise stream 7 before the request, or free earlier'):
         TAP.ok(said in out, 'in the text: ' + said.strip(), out)
 
@@ -343,11 +343,32 @@ def check_over() -> None:
            ' back yet\n' in out, 'nor is it called never freed', out)
 
 
+def check_places() -> None:
+    """What a mark has ended is no place of a later request: it is after it."""
+    long = 'x' * 56
+    for name, place, inside in (
+            ('fwd', '"fwd"', True), ('fwd (start)', '"fwd"', True),
+            ('zero_grad (end)', 'after "zero_grad"', False), (' (end)', '" (end)"', True),
+            ('(end)', '"(end)"', True), (f'{long} (end)', f'after "{long}"', False),
+            (f'{long}yyyyyyyyy (end)', f'after "{long[:-1]}..."', False)):
+        events = [{'op': 'mark', 'name': name}, alloc('a', 3), alloc('b', 20)]
+        for event in events[1:]:
+            del event['tag']
+        Path('places.ndjson').write_text(lines(events, head(8)), encoding='ascii')
+        _, out, _ = call('explain', *PLAIN, 'places.ndjson')
+        TAP.same(f'place of a request after the mark {name}', out.splitlines()[0].split(', ')[0],
+                 f'OOM: 20.00 MiB requested {"in " if inside else ""}{place}')
+        _, out, _ = call('explain', *PLAIN, '--at', '1', 'places.ndjson')
+        TAP.ok(f'event 1 of 3 ({place})' in out, f'place of an event after the mark {name}', out)
+        _, out, _ = call('run', *PLAIN, 'places.ndjson')
+        TAP.ok(f'at event 2 of 3 ({place})\n' in out, f'the same in run: {name}', out)
+
+
 def check_refusals() -> None:
     Path('small.ndjson').write_text(lines([*PINNED, alloc('r', 4), free('b')], head(8)),
                                     encoding='ascii')
-    for options, said in ((('--at', '99'), 'no step 99'), (('--at', 'lunch'), 'no mark "lunch"'),
-                          (('--at', '7'), 'step 7 is after the out-of-memory at step 6'),
+    for options, said in ((('--at', '99'), 'no event 99'), (('--at', 'lunch'), 'no mark "lunch"'),
+                          (('--at', '7'), 'event 7 is after the out-of-memory at event 6'),
                           (('-p', 'direct'), 'too many policies'),
                           (('--json', 'small.ndjson'), 'would replace the trace'),
                           (('--folded', 'small.ndjson'), 'would replace the trace')):
@@ -570,10 +591,11 @@ def main(argv: list) -> int:
     check_pins()
     check_classes()
     check_late()
-    check_culprits()
-    check_no_culprit()
+    check_main_causes()
+    check_no_main_cause()
     check_waits()
     check_over()
+    check_places()
     check_refusals()
     check_folded()
     check_random(1, SEEDS)

@@ -244,7 +244,7 @@ def main() -> int:
                       if isinstance(v, dict) else v for k, v in wanted.items()}, moment['verdict'])
             if case is retry_in_handler:
                 out = call('run', path)[1]
-                TAP.ok('requested by train.py:20 forward at step' in out.splitlines()[0]
+                TAP.ok('requested by train.py:20 forward at event' in out.splitlines()[0]
                        and 'OOMs      2 recorded' in out, 'run: the code, and how many failed', out)
     return TAP.finish()
 

@@ -233,6 +233,10 @@ class Expected:
         held = self.allocated if self.reserved is None else self.reserved
         if self.contradicts():
             return 'contradiction'
+        # more than the limit is refused whatever is free
+        if (self.allowed and self.allowed < self.total and self.asked
+                and self.asked > self.allowed + 2 * self.precision):
+            return 'limit'
         if (self.allowed and self.allowed < self.total
                 and (self.free is None or self.free >= self.asked)
                 and (held or 0) + self.asked + 3 * self.precision > self.allowed):

@@ -8,11 +8,14 @@ printed as PyTorch prints them; each alone, in logs, wrapped, coloured, quoted a
 come to is worked out in arithmetic.py. HEAVY=1 reads a log of a GiB.
 """
 import gzip
+import itertools
 import json
 import os
 import pty
 import random
+import re
 import resource
+import string
 import subprocess
 import sys
 import tempfile
@@ -26,7 +29,7 @@ from arithmetic import WORDS, VERDICTS, Expected, Figure, judge, possible     # 
 from made import GIB, KIB, MIB                          # noqa: E402
 from public import MESSAGES, Message                    # noqa: E402
 from servers import LOGS, Log                           # noqa: E402
-from texts import FULL, TEXTS                           # noqa: E402
+from texts import FULL, PIECES, TEXTS                           # noqa: E402
 from program import times  # noqa: E402
 from tap import Tap                                     # noqa: E402
 
@@ -46,16 +49,18 @@ def explain(data: bytes | None, *args: str, **more: object) -> subprocess.Comple
 
 
 def found(data: bytes) -> list:
-    """The messages that JSON has of these bytes."""
+    """The messages that JSON has of these bytes; memory figures are none."""
     done = explain(data, '--top', 'all', '--json', '-')
     if done.returncode == 4 and not done.stdout:
         return []
     if done.returncode or done.stderr:
         return [f'status {done.returncode}: {done.stderr.decode()}']
     document = json.loads(done.stdout)
-    head = {'format': 'fragsim-message', 'version': 4, 'accounts': []}
-    if {k: v for k, v in document.items() if k != 'messages'} != head:
+    head = {'format': 'fragsim-message', 'version': 4}
+    if {k: v for k, v in document.items() if k not in ('messages', 'accounts')} != head:
         return [f'not the head: {list(document)}']
+    if bool(document['messages']) == bool(document['accounts']):
+        return ['messages and accounts']
     return document['messages']
 
 
@@ -252,8 +257,9 @@ def check_rmm() -> None:
                    and f'{want["verdict"]}, by hand {verdict}')
 
 
-# those whose verdict follows from the printed values alone, as of any allocator
-PLAIN = ('paddle', 'onnxruntime', 'ollama', 'tensorflow', 'xla', 'tensorrt', 'rmm-pool', 'bfc', 'cupy')
+# those whose verdict follows from the printed values alone, as of any allocator; CuPy's pool has a limit, and
+# Paddle's other bytes are everyone's
+PLAIN = ('onnxruntime', 'tensorflow', 'xla', 'tensorrt', 'rmm-pool', 'bfc')
 # what a log can leave out
 SAID = ('asked', 'total', 'limit', 'kv_free', 'max_model_len', 'nonreleasable')
 
@@ -325,6 +331,248 @@ def check_texts() -> None:
     got = found(f'[rank0]: {head} [rank1]: {other.split(" GPU 1")[0]} GPU 0{body}\nGPU 1{body}'.encode())
     TAP.result('messages of ranks within each other', len(got) != 1 and got,
                got and [got[0][k] for k in ('verdict', 'count', 'ranks')] != ['capacity', 2, [0, 1]] and got)
+
+
+HEALTHY = ''.join(f'2026-01-02 10:{i // 60 % 60:02}:{i % 60:02} INFO step {i} loss {2 + i % 97 / 100:.3f}\n'
+                  for i in range(48000))
+
+
+def html(text: str) -> str:
+    return ''.join('<span style="x">' + line.replace('&', '&amp;').replace('<', '&lt;').replace(' ', '&nbsp;', 1)
+                   + '</span>\n' for line in text.split('\n'))
+
+
+def notebook(text: str, indent: int | None = 1) -> str:
+    lines = [line + '\n' for line in text.split('\n')]
+    output = {'name': 'stderr', 'text': lines}
+    picture = {'data': {'image/png': 'CUDA out of memory. Tried to allocate 9.00 GiB.'}}
+    return json.dumps({'cells': [{'cell_type': 'code', 'outputs': [picture, output]}], 'nbformat': 4},
+                      indent=indent)
+
+
+def ranks(text: str) -> str:
+    """A line of another rank in the middle: where a sentence begins in the longest line."""
+    lines = text.split('\n')
+    at = max(range(len(lines)), key=lambda i: len(lines[i]))
+    ends = [x.end() for x in re.finditer(r'[.)] (?=[A-Z])', lines[at])]
+    other = '[rank7]: step 812: loss 2.131, 0.41 s/step'
+    if ends:
+        cut = min(ends, key=lambda i: abs(i - len(lines[at]) // 2))
+        lines[at:at + 1] = [lines[at][:cut], other, lines[at][cut:]]
+    else:
+        lines.insert(at + (len(lines) > 2), other)
+    return '\n'.join(lines)
+
+
+DISGUISES = {
+    'CRLF': lambda t: t.replace('\n', '\r\n').encode(),
+    'a prefix': lambda t: ''.join(f'2026-01-02T10:00:00.123Z w-3 | {x}\n' for x in t.split('\n')).encode(),
+    'colours': lambda t: ''.join(f'\x1b[31m{x}\x1b[0m\n' for x in t.split('\n')).encode(),
+    'UTF-16': lambda t: b'\xff\xfe' + t.encode('utf-16-le'),
+    'UTF-16 without a mark': lambda t: t.encode('utf-16-le'),
+    'two ranks': lambda t: ranks(t).encode(),
+    'a notebook in one line': lambda t: notebook(t, None).encode(),
+    'JSON lines': lambda t: ''.join(json.dumps({'log': x + '\n', 'stream': 'stderr'}) + '\n'
+                                    for x in t.split('\n')).encode(),
+    'gzip': lambda t: gzip.compress(t.encode()),
+    'behind 2 MB': lambda t: (HEALTHY + t).encode(),
+    'HTML': lambda t: html(t).encode(),
+    'a notebook': lambda t: notebook(t).encode(),
+    'a letter': lambda t: t.replace('out of memory', 'out of menory').encode(),
+}
+
+
+def verdict(data: bytes) -> str:
+    done = explain(data, '--json', '-')
+    if done.returncode:
+        return 'none' if done.returncode == 4 else f'status {done.returncode}: {done.stderr.decode()}'
+    messages = json.loads(done.stdout)['messages']
+    return '+'.join(sorted({m['verdict'] for m in messages})) if messages else 'accounts'
+
+
+def check_others() -> None:
+    """Texts of many programs, and the same texts in disguises."""
+    cases = [case for name in ('others.txt', 'threads.txt')
+             for case in (HERE / name).read_text(encoding='utf-8').split('\n=== ')[1:]]
+    wrong: dict = {name: [] for name in DISGUISES}
+    for case in cases:
+        head, _, text = case.partition('\n')
+        name, wanted, has, lacks = (x.strip() for x in f'{head} '.split(' | '))
+        said = ' '.join(explain(text.encode()).stdout.decode().split())
+        got = verdict(text.encode())
+        TAP.result(f'others: {name}', got != wanted and f'{got}, not {wanted}',
+                   [x for x in has.split('; ') if x and x not in said] and said,
+                   [x for x in lacks.split('; ') if x and x in said])
+        for disguise, dress in DISGUISES.items():
+            other = verdict(dress(text))
+            if other != wanted:
+                wrong[disguise].append(f'{name}: {other}, not {wanted}')
+    for disguise, faults in wrong.items():
+        TAP.result(f'others in {disguise}', faults)
+    check_letters(cases)
+
+
+def check_letters(cases: list) -> None:
+    """One wrong letter anywhere but in a unit: the same verdict or unknown, seldom nothing; never another."""
+    rng = random.Random(31)
+    wrong = []
+    tries = lost = 0
+    for case in cases:
+        head, _, text = case.partition('\n')
+        words = [m for m in re.finditer('[A-Za-z]{3,}', text) if not re.fullmatch('[KMGT]i?[Bb]', m[0])]
+        right = verdict(text.encode())
+        known = {*right.split('+'), 'unknown', 'none', 'accounts'}
+        for word in rng.sample(words, min(len(words), times(4, 20, 1))):
+            at = rng.randrange(word.start(), word.end())
+            letter = rng.choice([x for x in string.ascii_lowercase if x != text[at].lower()])
+            got = verdict((text[:at] + letter + text[at + 1:]).encode())
+            wrong += [f'{head}: {word[0]}, {letter}: {got}'] * (not {*got.split('+')} <= known)
+            tries += 1
+            lost += got in ('none', 'accounts') and got != right
+    TAP.result('a wrong letter gives no other verdict', wrong)
+    TAP.result('and loses few messages', lost * 50 > tries and f'{lost} of {tries}')
+
+
+# of PyTorch's own messages: each sentence has a value, decides the advice, or says nothing of this failure
+SENTENCES = (
+    r'CUDA out of memory', r'Tried to allocate [\d.]+ \w+', r'GPU \d+ has a total capacity of .* is free',
+    r'[\d.]+ \w+ allowed; Of the allocated memory .* is allocated by PyTorch, and .* reserved by PyTorch but '
+    r'unallocated',
+    r'Of the allocated memory .* is allocated by PyTorch, and .* reserved by PyTorch but unallocated',
+    r'expandable_segments is enabled', r'(Including non-PyTorch memory, t|T)his process has .* memory in use',
+)
+IGNORED = (
+    # general advice, also where it does not help
+    r'If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to '
+    r'avoid fragmentation',
+    r'See documentation for Memory Management\s+\(https://\S+\)',
+    # of address space, which no value of the message is about
+    r'If instead the process is running out of virtual address space .*',
+)
+
+
+def check_releases() -> None:
+    """The messages that scripts/record_messages.py let PyTorch print, read back."""
+    records = (HERE / 'releases.txt').read_text(encoding='utf-8').split('=== ')[1:]
+    seen = set()
+    for record in records:
+        head, _, text = record.partition('\n')
+        release, setting = head.split(' | ')
+        seen.add(release)
+        done = explain(f'PYTORCH_CUDA_ALLOC_CONF={setting} python a.py\n{text}'.encode())
+        said = done.stdout.decode()
+        wanted = 'limit' if setting == 'fraction' else 'fragmentation'
+        on = 'expandable_segments:True' in setting
+        rest = text.strip()
+        for pattern in SENTENCES + IGNORED:
+            rest = re.sub(rf'(^|(?<=[.\s])){pattern}(\.|$|(?=\s))', '', rest).strip()
+        TAP.result(f'PyTorch {release}, {setting}', [x['verdict'] for x in found(text.encode())] != [wanted]
+                   and f'{found(text.encode())}', rest and f'a sentence that is not listed: {rest}',
+                   on and 'set       ' in said and said,
+                   'is enabled' in text and 'set       ' in explain(text.encode()).stdout.decode())
+    TAP.result('four releases', len(seen) < 4 and f'{seen}')
+
+
+# what a text has around the message: accelerator, system, framework, phase; and what is never said there
+ACCELERATORS = ('CUDA', 'HIP', 'XPU', 'NPU')
+SYSTEMS = {'linux': '  File "/usr/lib/python3/dist-packages/x.py", line 3\n', 'jetson': 'NVIDIA Jetson Orin\n',
+           'windows': '  File "D:\\v\\Lib\\site-packages\\x.py", line 3\n', 'wsl': 'uname: WSL2\n', '': ''}
+FRAMEWORKS = {'vllm': 'INFO vllm.engine: vllm==0.11.0\n', 'sglang': 'sglang==0.5.3\n', '': '',
+              'comfyui': 'ComfyUI version 0.3\n', 'sleep': "LLM('m', enable_sleep_mode=True)\n"}
+PHASES = {'load': '    model.to(device)\n', 'backward': '    loss.backward()\n', '': ''}
+
+
+def never(on: str, system: str, framework: str, phase: str) -> list:
+    """The words that are invalid there."""
+    words = ['nvidia-smi', 'PYTORCH_CUDA_ALLOC_CONF', 'torch.cuda.'] if on in ('XPU', 'NPU') else []
+    words += ['nvidia-smi'] if on == 'HIP' or system == 'jetson' else []
+    words += ['expandable_segments:True'] if system in ('windows', 'wsl', 'jetson') or framework == 'sleep' else []
+    words += ['activation checkpointing'] if framework in ('vllm', 'sglang', 'comfyui') else []
+    words += ['smaller batch', 'activation checkpointing'] if phase == 'load' else []
+    words += ['--gpu-memory-utilization'] if framework not in ('vllm', 'sleep') else []
+    return words + (['--mem-fraction-static'] if framework != 'sglang' else [])
+
+
+def check_crossing() -> None:
+    """Each accelerator, system, framework and phase: no advice that is invalid there."""
+    wrong = []
+    for on, system, framework, phase in itertools.product(ACCELERATORS, SYSTEMS, FRAMEWORKS, PHASES):
+        around = SYSTEMS[system] + FRAMEWORKS[framework] + PHASES[phase]
+        for text in (PIECES, FULL):
+            done = explain((around + text.replace('CUDA', on)).encode(), '--json', '-')
+            message = json.loads(done.stdout)['messages'][0]
+            said = ' '.join(a['text'] + ' ' + (a['set'] or '') for a in message['advice'])
+            wrong += [f'{on} {system} {framework} {phase}: {w}' for w in never(on, system, framework, phase)
+                      if w in said]
+            wrong += [f'{on} {system} {framework} {phase}: nothing'] * (not message['advice'])
+    TAP.result('advice is valid where it is given', wrong)
+    mac = explain(b'RuntimeError: MPS backend out of memory (MPS allocated: 9.00 GB, other allocations: 4.00 GB, max '
+                  b'allowed: 18.00 GB). Tried to allocate 8.00 GB on private pool.').stdout
+    TAP.result('a Mac has no nvidia-smi', b'nvidia' in mac or b'CUDA' in mac)
+
+
+# of a text that is printed: variables, flags, calls and keys; and what of that is fragsim's own, or a word
+NAMED = re.compile(r'(?<![\w-])(?:[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+|--[a-z][a-z0-9-]+|(?:torch|jax|cupy|rmm)(?:\.\w+)+|'
+                   r'[a-z0-9]+(?:_[a-z0-9]+)+)')
+OURS = {'--device', '--torch', '--format', 'torch_npu', 'torch.cuda', 'torch.xpu', 'torch.npu', 'rmm.csv', 'q8_0',
+        'process_name', 'used_memory', 'pool_memory_resource', 'known_cards', 'launch_server', 'set_per_process',
+        'enable_sleep_mode', 'kv_cache_memory_bytes'}
+
+
+def check_sources() -> None:
+    """Each name that advice prints has a source with its date, and each source a name that is printed."""
+    rows = [x.split(' | ') for x in (HERE / 'sources.txt').read_text(encoding='utf-8').split('\n')
+            if x and x[0] != '#']
+    text = ''
+    for path in ('messages/advice.c', 'answers/message_answer.c'):
+        code = (HERE.parents[2] / 'src' / path).read_text(encoding='utf-8')
+        text += ' '.join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r'#include .*|frag_setting_in\(.*', '', code)))
+    names = {x.strip('.') for x in NAMED.findall(text.replace('%m.', ' ').replace('\\n', ' '))} - OURS
+    sources = {x[0] for x in rows}
+    TAP.result('each name has a source', sorted(names - sources))
+    TAP.result('each source is of a name that is printed', sorted(sources - names))
+    TAP.result('each source has its date', [x for x in rows if len(x) != 3 or not x[1] or not
+                                           re.fullmatch('20..-..-..|not dated: not read', x[2])])
+
+
+def check_given() -> None:
+    """What the text lacks is given: 4 GiB of 16, of which 6 or 1 are free."""
+    text = b'onnxruntime: Failed to allocate memory for requested buffer of size 4294967296\n'
+    for free, wanted in (('6GiB', 'refused'), ('1GiB', 'unknown')):
+        done = explain(text, '--json', '-', '--total', '16GiB', '--free', free)
+        got = json.loads(done.stdout or '{"messages":[]}')['messages']
+        TAP.result(f'given: {free} free', [x for x in got if (x['verdict'], x['total'], x['free']) !=
+                                           (wanted, 16 * GIB, int(free[0]) * GIB)], len(got) != 1 and f'{done}')
+    done = explain(text, '--device-bytes', '2GiB')
+    TAP.result('given: a device', not done.stdout.startswith(b'request_too_large: 4.00 GiB') and f'{done}')
+    full = FULL.encode()
+    TAP.result('what the text has counts', explain(full, '--free', '30GiB').stdout != explain(full).stdout)
+    done = explain(b'{"op":"alloc","id":1,"size":5}\n', '--free', '1GiB')
+    TAP.result('given: not of a trace', done.returncode != 2 and f'{done}')
+
+
+def check_changes(folder: Path) -> None:
+    """diff of two logs: each figure by who has it, the largest change first."""
+    lines = ('Model loading took {} GiB and 3.5 seconds\nAvailable KV cache memory: {} GiB\n'
+             'Graph capturing finished in 5 secs, took {} GiB\n')
+    old, new = folder / 'old', folder / 'new'
+    old.write_text(lines.format('15.0', '53.0', '0.5'), encoding='utf-8')
+    new.write_text(lines.format('15.0', '47.0', '6.5') + 'Sleep mode freed 60.00 GiB memory, 1.00 GiB memory'
+                   ' is still in use.\n', encoding='utf-8')
+    done = subprocess.run([PROGRAM, 'diff', '--json', '-', old, new], capture_output=True, check=False)
+    changes = json.loads(done.stdout or '{}').get('changes', [])
+    got = [(c['who'], c['old'], c['new'], c['change']) for c in changes]
+    wanted = [('vLLM: freed by sleep mode', None, 60 * GIB, 60 * GIB),
+              ('vLLM: CUDA graphs', GIB // 2, 13 * GIB // 2, 6 * GIB),
+              ('vLLM: KV cache', 53 * GIB, 47 * GIB, -6 * GIB),
+              ('vLLM: in use after sleep', None, GIB, GIB), ('vLLM: weights', 15 * GIB, 15 * GIB, 0)]
+    TAP.result('figures of two logs', got != wanted and f'{got} {done.stderr!r}')
+    new.write_text('nothing of it\n', encoding='utf-8')
+    done = subprocess.run([PROGRAM, 'diff', old, new], capture_output=True, check=False)
+    TAP.result('a log without figures has no changes', done.returncode != 4 and f'{done}',
+               b'no memory figures were found in 1 line' not in done.stderr and done.stderr)
+    done = subprocess.run([PROGRAM, 'diff', '--gate', old, old], capture_output=True, check=False)
+    TAP.result('no condition is about figures', done.returncode != 2 and f'{done}')
 
 
 def check_joined() -> None:
@@ -597,11 +845,17 @@ def main(argv: list[str]) -> int:
     check_rmm()
     check_logs()
     check_texts()
+    check_others()
+    check_releases()
+    check_given()
+    check_crossing()
+    check_sources()
     check_joined()
     check_own()
     check_devices()
     with tempfile.TemporaryDirectory() as folder:
         check_nothing(Path(folder))
+        check_changes(Path(folder))
         check_outputs(Path(folder))
         check_terminal()
         check_groups()

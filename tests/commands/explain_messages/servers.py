@@ -73,7 +73,7 @@ LOGS = [
         'INFO 04-24 16:33:00 [gpu_model_runner.py:1316] Model loading took 14.9889 GiB and 3.652170 '
         'seconds\nValueError: No available memory for the cache blocks. Try increasing '
         '`gpu_memory_utilization` when initializing the engine.',
-        {}, 'unknown', {'parameters': '14.9889 GiB'}, ('total', 'allocated'),
+        {}, 'limit', {'parameters': '14.9889 GiB'},
         record='VLLM_LOGGING_LEVEL=DEBUG'),
     # how much the device has is not said
     Log('vllm-project/tpu-inference#223', 'vllm-length',
@@ -139,15 +139,13 @@ LOGS = [
         {'asked': '151851674624 bytes', 'total': '23.3 GiB'}, 'request_too_large'),
     Log('ollama/ollama#10920', 'ollama',
         'Error: model requires more system memory (164.8 GiB) than is available (13.4 GiB)\n',
-        {'asked': '164.8 GiB', 'free': '13.4 GiB'}, 'unknown',
-        missing=('total', 'allocated', 'reserved')),
-    # 39.4 GiB of 15.5 GiB that the host has
+        {'asked': '164.8 GiB', 'free': '13.4 GiB'}, 'not_device_memory'),
     Log('ollama/ollama#9791, ollama/ollama#13556', 'ollama',
         'time=2025-03-16T23:04:14.978Z level=INFO source=server.go:105 msg="system memory" '
         'total="15.5 GiB" free="14.0 GiB" free_swap="2.1 GiB"\n'
         'ollama._types.ResponseError: model requires more system memory (39.4 GiB) than is available '
         '(30.0 GiB) (status code: 500)',
-        {'asked': '39.4 GiB', 'free': '30.0 GiB', 'total': '15.5 GiB'}, 'request_too_large'),
+        {'asked': '39.4 GiB', 'free': '30.0 GiB', 'total': '15.5 GiB'}, 'not_device_memory'),
     Log('microsoft/onnxruntime#9939', 'onnxruntime',
         "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running "
         "FusedMatMul node. Name:'MatMul_92_FusedMatMulAndScale' Status Message: "
@@ -165,13 +163,13 @@ LOGS = [
     Log('microsoft/onnxruntime#22702', 'onnxruntime',
         'onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream *, bool, '
         'onnxruntime::WaitNotificationFn) Failed to allocate memory for requested buffer of size '
-        '4585490524328388608', {}, 'unknown', missing=EVERY),
+        '4585490524328388608', {}, 'not_device_memory'),    # a corrupt size
     Log('PaddlePaddle/Paddle#42228', 'paddle',
         'RuntimeError: ResourceExhaustedError:\n\nOut of memory error on GPU 0. Cannot allocate '
         '98.000244MB memory on GPU 0, 6.000000GB memory has been allocated and available memory is '
         'only 0.000000B.\n\nPlease check whether there is any other process using GPU 0.\n',
-        {'asked': '98.000244 MB', 'reserved': '6.000000 GB', 'free': '0 bytes'}, 'unknown',
-        missing=('total', 'allocated', 'reserved'), record='fragsim record'),
+        {'asked': '98.000244 MB', 'total': '6.000000 GB', 'free': '0 bytes'}, 'capacity',
+        record='fragsim record'),
     Log('PaddlePaddle/PaddleOCR#645', 'paddle',
         'ResourceExhaustedError: \n\nOut of memory error on GPU 0. Cannot allocate 3.125000GB memory '
         'on GPU 0, available memory is only 117.750000MB.\n',
@@ -213,7 +211,7 @@ LOGS = [
         {'asked': '4770354232 bytes'}, 'unknown',
         {'parameters': '372.76 MiB', 'constants': '48.5 KiB', 'outputs': '9.64 GiB',
          'temporaries': '4.44 GiB', 'program': '14.44 GiB'},
-        ('total', 'free', 'allocated', 'reserved'), record='XLA_PYTHON_CLIENT_ALLOCATOR'),
+        ('total', 'free', 'allocated', 'reserved'), record='JAX_PJRT_CLIENT_CREATE_OPTIONS'),
     # newer dumps have units; 81.00 of 89.77 GiB are in use, and 8.77 reserved: 27.00 are not there
     Log('EnzymeAD/Reactant.jl#2632, google-research/t5x#870', 'bfc',
         'W external/org_tensorflow/tensorflow/tsl/framework/bfc_allocator.cc:479] Allocator '
@@ -253,7 +251,7 @@ LOGS = [
         '# An error is raised : cupy.cuda.memory.OutOfMemoryError: Out of memory allocating '
         '805,306,368 bytes (allocated so far: 536,870,912 bytes, limit set to: 1,073,741,824 bytes).',
         {'asked': '805306368 bytes', 'reserved': '536870912 bytes', 'total': '1073741824 bytes',
-         'free': '536870912 bytes'}, 'unknown', missing=('allocated', 'reserved')),
+         'free': '536870912 bytes'}, 'limit', record='set_limit()'),     # 512 + 768 MiB of 1024
     Log('enazoe/yolo-tensorrt#169', 'tensorrt',
         'WARNING: Requested amount of GPU memory (4294967296 bytes) could not be allocated. There may '
         'not be enough free memory for allocation to succeed.\n',

@@ -73,7 +73,8 @@ TEXTS = [
                              more='8.00 GiB allowed; '), 'limit',
          ('set_per_process_memory_fraction(1.0)', 'may use 8.00 GiB')),
     Text('an unread limit', torch('2.00 MiB', '40.00 GiB', '30.00 GiB', '7.98 GiB', '20.00 MiB',
-                                  more='8.00 GuB allowed; '), 'unknown'),
+                                  more='8.00 GuB allowed; '), 'unknown', ('unread    8.00 GuB allowed',)),
+    Text('an unread word', PIECES.replace('is free', 'is eree'), 'unknown', ('unread    GPU 0 has a total capacity of',)),
     Text('a wrong letter', PIECES.replace('allocated by', 'allocuted by'), 'fragmentation', (SET,)),
     Text('a wrong letter in the head', PIECES.replace('Tried to', 'Triad to'), 'fragmentation', (SET,)),
     Text('in any order', 'CUDA out of memory. Tried to allocate 1.00 GiB. Of the allocated memory 31.00 GiB is '

@@ -73,9 +73,9 @@ ENDS = {
         ('--lenient', '-q', 'bad'): 0, ('--json', '/dev/full', 'good'): 6,
         ('--json', 'no/x', 'good'): 6, ('--json', '.', 'good'): 6,
         ('--fail-if', 'smallest > 1', '-o', '/dev/full', 'good'): 6,
-        ('--static-room', '--device-bytes', '1GiB', 'good'): 0,
+        ('--headroom', '--device-bytes', '1GiB', 'good'): 0,
         # it does not fit there, even with no other process
-        ('--static-room', '--device-bytes', '1MiB', 'good'): 1,
+        ('--headroom', '--device-bytes', '1MiB', 'good'): 1,
             ('--device-bytes', '1GiB', 'good'): 0, ('--device-bytes', '1MiB', 'good'): 1,
         ('--device-bytes', '1MiB', '--settings', 'none', 'good'): 1,
         ('--device-bytes', '1GiB', '--settings', 'none', 'good'): 0,

@@ -5,6 +5,7 @@ Measured with that binary on every device of whole pages of 2 MiB, without a con
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -58,7 +59,21 @@ def check_best(tap: object, program: str, name: str, smallest: int, words: str) 
     tap.ok(again['status'] == 'fits', f'{name}: pasted, it fits there')
 
 
+def check_margin(tap: object, program: str, name: str, line: str, safe: int) -> None:
+    """The row: what the device has above the bound, and the event that fails on the next smaller one."""
+    text = subprocess.run([program, 'fit', '--alloc-conf', line, '--device', '24GiB', path(name)], capture_output=True,
+                          text=True, timeout=SECONDS, check=False).stdout
+    bound = int(re.search(r'^ +bound +(\d+) MiB', text, re.M)[1])
+    said = re.search(r'^ +margin +\S+ requires (\d+) MiB more .*request of event (\d+) fails', text, re.M)
+    run = document(program, 'run', '-q', '--json', '-', '--alloc-conf', line, '--device-bytes', f'{safe - 2}MiB', path(name))
+    wanted = (str(safe - bound), str(run['runs'][0]['oom'][0]['step']))
+    tap.ok(said and said.groups() == wanted, f'{name}: the smallest reliable margin, and what fails below it',
+           f'{said and said.groups()}, not {wanted}')
+
+
 def check(tap: object, program: str) -> None:
+    for name, line, safe in ((BERT, '', 996), (RESNET, '', 2990)):
+        check_margin(tap, program, name, line, safe)
     for name, line, smallest, safe in FITS:
         got = fit_of(program, name, line)
         tap.ok((mib(got['smallest']), mib(got['reliable'])) == (smallest, safe),

@@ -266,7 +266,7 @@ def check_static_room(program: str, folder: Path, w: World, brutes: dict, docume
     if not whole or w.seed % 4 == 3:
         return
     total = [min(whole), max(whole), max(whole) * 5 // 4 + 77][w.seed % 3]
-    _, rooms = fit(program, folder, w, '--static-room', '--device-bytes', f'{total}B')
+    _, rooms = fit(program, folder, w, '--headroom', '--device-bytes', f'{total}B')
     for got in rooms['fits']:
         brute = brutes[got['trace'], got['device']['ordinal']]
         policy = w.policies.index(got['policy']['text'])

@@ -209,7 +209,7 @@ def check_words(program: str, folder: Path) -> list:
                '10MiB', 'a', 'b').stdout
     # both contexts, and all that is ever requested
     for line in ('SMALLEST DEVICE for all at the same time: 150 MiB with default settings; every larger one fits\n',
-                 'pytorch       150 MiB      150 MiB\n', '  clock     steps, one of each program in turn\n',
+                 'pytorch       150 MiB      150 MiB\n', '  clock     events, one of each program in turn\n',
                  '  offset    pytorch: 150 MiB fits at every offset, the next smaller device fails with'
                  ' --offset '):
         expect(line in said, f'{line!r} is not in {said}')
@@ -229,9 +229,9 @@ def check_words(program: str, folder: Path) -> list:
             (['--together', '--offset', '1x', 'a', 'b'], '--offset 1x: a number is required'),
             (['--together', '--offset', '', 'a', 'b'], '--offset : a number is required'),
             (['--together', '--offset', 'inf', 'a', 'b'], '--offset inf: a number is required'),
-            (['--together', '--offset', '0.5', 'a', 'b'], '--offset 0.5: a whole number of steps'),
-            (['--together', '--offset', '3', 'a', 'b'], '--offset 3: a has 2 steps'),
-            (['--together', '--offset', '-2', 'a', 'b'], '--offset -2: b has 1 step'),
+            (['--together', '--offset', '0.5', 'a', 'b'], '--offset 0.5: a whole number of events'),
+            (['--together', '--offset', '3', 'a', 'b'], '--offset 3: a has 2 events'),
+            (['--together', '--offset', '-2', 'a', 'b'], '--offset -2: b has 1 event'),
             (['--together', '--offset', '1', 'timed', 'timed'], '--offset 1: timed has 0 microseconds'),
             (['--together', 'a', 'fine'], 'a and fine are of devices with another granularity'),
             (['--together', 'two', 'a'], 'two has 2 devices'),

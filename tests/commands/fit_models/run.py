@@ -23,6 +23,7 @@ PROGRAM = str(Path(sys.argv[1]).resolve())
 SECONDS = 900
 TAP = Tap()
 WIDTH, LAYERS, WORDS, PLACES = 64, 2, 1000, 128
+WORKSPACE = 2 * 4096 * 1024 + 8 * 16 * 1024     # of cuBLAS
 GPT2 = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_embd": WIDTH,
         "n_layer": LAYERS, "n_head": 4, "vocab_size": WORDS, "n_positions": PLACES}
 # in the order of the model: words, places; norm, attention in and out, norm, two linear ones; norm
@@ -85,6 +86,16 @@ def events(path):
     return [json.loads(line) for line in Path(path).read_text().splitlines()][1:]
 
 
+def head(path):
+    return json.loads(Path(path).read_text().partition("\n")[0])["meta"]
+
+
+def held(path):
+    """Workspaces of cuBLAS that the two threads keep: up to PyTorch 2.14."""
+    version = [int(n) for n in head(path)["torch"].split(".")[:2]]
+    return 2 * WORKSPACE if version < [2, 15] else 0
+
+
 def live_at(trace, name):
     """Bytes in blocks at a mark, without constants that nothing frees and that have no tag of ours."""
     live = {}
@@ -116,7 +127,7 @@ def test_sizes(python):
     if trace:
         got = [live_at(trace, f"step{i} fwd") for i in range(2)]
         # two of the optimizer's for each parameter, its counts of steps, cuBLAS twice, constants
-        more = 2 * params + 4 * len(SHAPES) + 2 * (2 * 4096 * 1024 + 8 * 16 * 1024)
+        more = 2 * params + 4 * len(SHAPES) + held("t.ndjson")
         TAP.ok(got[0] == params + inputs, "parameters and input", got[0], params + inputs)
         TAP.ok(0 <= got[1] - got[0] - more < 4096, "the optimizer's state", got[1] - got[0], more)
         full = live_at(trace, "step0 opt")
@@ -126,7 +137,7 @@ def test_sizes(python):
     trace = recorded(python, "one rank of four", "s.ndjson", "--iterations", 2, "--shard", 4)
     if trace:
         got = [live_at(trace, f"step{i} fwd") for i in range(2)]
-        more = 2 * parts + len(SHAPES) + 2 * (2 * 4096 * 1024 + 8 * 16 * 1024)
+        more = 2 * parts + len(SHAPES) + held("s.ndjson")
         TAP.ok(got[0] == parts + inputs, "a quarter of the parameters", got[0], parts + inputs)
         TAP.ok(0 <= got[1] - got[0] - more < 4096, "a quarter of the optimizer's state",
                got[1] - got[0], more)
@@ -142,6 +153,38 @@ def test_sizes(python):
         TAP.ok(cache == LAYERS * 2 * 2 * 2 * (32 + 3) * WIDTH, "the cache grows", cache)
 
 
+def test_workspaces(python):
+    """Up to 2.14 of two threads, which keep them; since 2.15 of each product, which frees its own."""
+    trace = recorded(python, "workspaces", "w.ndjson", "--iterations", 1)
+    freed = {e["id"] for e in trace if e["op"] == "free"}
+    sizes = {}
+    for e in trace:
+        if e["op"] == "alloc" and e["tag"].startswith("cuBLAS workspace"):
+            sizes.setdefault(e["size"], []).append(e["id"] in freed)
+    if held("w.ndjson"):
+        wanted = {WORKSPACE: [False] * 2}
+    else:
+        # four linear layers with a bias in each layer, forward; two products each backward, and
+        # those of the words' layer without a bias: one forward, two backward
+        wanted = {1 << 20: [True] * 4 * LAYERS, WORKSPACE: [True] * (8 * LAYERS + 3)}
+    TAP.ok(sizes == wanted, "workspaces of cuBLAS", sizes, wanted)
+
+
+def test_eager(python):
+    """An architecture that has no scaled_dot_product_attention()."""
+    Path("bloom.json").write_text(json.dumps({"model_type": "bloom", "n_layer": 1, "n_head": 2,
+                                              "hidden_size": 32, "vocab_size": WORDS}))
+    done = call("record", "--model", "bloom.json", "--batch", 2, "--length", 16, "--iterations", 1,
+                "-o", "b.ndjson", python=python)
+    TAP.ok(done.returncode == 0, "a model without sdpa is recorded", done.stderr)
+    scores = [e for e in events("b.ndjson") if e["op"] == "alloc" and "softmax" in e["tag"]
+              and e["size"] in (2 * 2 * 16 * 16 * 2, 2 * 2 * 16 * 16 * 4)]
+    TAP.ok(scores, "its scores of attention are blocks")
+    # a tag has the program's line, or transformers', not one of the recorder
+    ours = [e["tag"] for e in scores if e["tag"].endswith("fwd")]
+    TAP.ok(ours and all("modeling_bloom.py:" in tag for tag in ours), "the line is the model's", ours)
+
+
 def test_fit(python):
     """Smallest devices are above what the model keeps; the largest batch is below what is free."""
     done = call("fit", "--model", "gpt2.json", "--length", 32, "--iterations", 1, "-p", "pytorch",
@@ -153,8 +196,14 @@ def test_fit(python):
         least = 2 * sum(SHAPES) * 4 + (48 << 20)
         TAP.ok(least < fit["fits"][0]["smallest"] < least + (120 << 20), "the smallest device",
                fit["fits"][0]["smallest"], least)
-        TAP.ok([x["bytes"] for x in fit["outside"]] == [48 << 20, None], "what is outside",
-               fit["outside"])
+        # the logits; and keys and values where the peak is behind the backward pass
+        logits, cache = 32 * WORDS * 2, LAYERS * 2 * (32 * WIDTH) * 2
+        kept = fit["outside"][-1]["bytes"]
+        TAP.ok(kept in (logits, logits + cache) and
+               [(x["bytes"], x["counted"]) for x in fit["outside"][:-1]]
+               == [(48 << 20, True), (None, False)], "what is outside", fit["outside"], logits)
+        TAP.ok(f"if the loop keeps the outputs: + {kept / 1024:.2f} KiB, not counted" in done.stdout,
+               "the row of outputs", done.stdout)
 
 
 def test_input(python):
@@ -184,6 +233,8 @@ def main():
         python = find_python()
         if python:
             test_sizes(python)
+            test_workspaces(python)
+            test_eager(python)
             test_input(python)
             test_fit(python)
         else:

@@ -533,6 +533,75 @@ def tags_of_marks() -> None:
                and f'{said["leaks"]}')
 
 
+def kept_streams(p: Program, i: int) -> None:
+    """Blocks that a second stream uses, of which one is freed an iteration late; and a kept one."""
+    for name, size in (('a', 3 * MIB), ('b', 700 << 10)):
+        p.drop((name, i - 1))
+        block = p.alloc(size, f'{name}.py:1 f', (name, i))
+        p.events.append({'op': 'record_stream', 'id': block, 'stream': 1})
+    p.drop(('b', i))
+    p.events.append({'op': 'sync', 'stream': 1})
+    p.alloc(5 << 17, 'kept.py:2 f')
+
+
+def kept_larger(p: Program, i: int) -> None:
+    new = p.alloc((i + 1) * 300_000, 'history.py:4 cat')
+    p.drop('history')
+    p.live['history'] = new
+
+
+def kept_small(p: Program, i: int) -> None:
+    for _ in range(1000):
+        p.alloc(4, 'small.py:4 f')
+    p.events.append({'op': 'empty_cache'})
+
+
+ENDS = {'two streams': (kept_streams, 12, 200), 'larger blocks': (kept_larger, 12, 120),
+        'blocks of 4 bytes': (kept_small, 160, 130),
+        'each third iteration': (lambda p, i: i % 3 or p.alloc(4 * MIB, 'eval.py:7 f'), 24, 150),
+        'two that are freed late': (lambda p, i: (p.drop(('x', i - 2)), p.alloc(9 * MIB, 'x.py:1 f', ('x', i)),
+                                                  p.alloc(MIB + 1, 'k.py:1 f')), 12, 160)}
+
+
+def iteration_that_fails(make: Callable, mib: int, conf: str) -> int:
+    """The program, with as many iterations as it takes, and the mark before its failed request."""
+    events = make(2000).events
+    path = write('long', events, meta={'recorder': 'record_torch.py', 'pytorch': '2.9.0', 'alloc_conf': conf})
+    done = fragsim('run', '--device-bytes', f'{mib}MiB', '--format', 'json', path)
+    ooms = json.loads(done.stdout)['runs'][0]['oom']
+    marks = [e['op'] == 'mark' for e in events[:ooms[0]['step']]] if ooms else []
+    return sum(marks)
+
+
+def full() -> None:
+    for name, (body, recorded_steps, mib) in ENDS.items():
+        for conf in ('', 'expandable_segments:True', 'max_split_size_mb:21,garbage_collection_threshold:0.7'):
+            short = write('short', steps(recorded_steps, body).events, meta={'recorder': 'record_torch.py', 'pytorch': '2.9.0', 'alloc_conf': conf})
+            device = document(short, '--device-bytes', f'{mib}MiB')['devices'][0]
+            fails = iteration_that_fails(lambda n, body=body: steps(n, body), mib, conf)
+            TAP.result(f'{name}, {conf or "default"}: full when the program that runs on fails',
+                       fails <= recorded_steps and f'it fails in {fails}: this proves nothing',
+                       (device['fails_in_iteration'], device['full_in_iterations'], device['estimated'])
+                       != (fails, fails - recorded_steps, False) and f'{device} but it fails in {fails}')
+    text = fragsim('leaks', write('short', steps(12, lambda p, i: [
+        p.alloc(4, 's.py:1 f') for _ in range(40)]).events)).stdout.decode()
+    # 6 iterations are 960 bytes, but 120 KiB of blocks
+    TAP.result('40 blocks of 4 bytes are a leak of 20 KiB', text.splitlines()[0]
+               != 'LEAK: 160 bytes (20.00 KiB allocated) per iteration of s.py:1 f' and text)
+    path = write('short', steps(12, lambda p, i: p.alloc(MIB, 'k.py:1 f')).events)
+    early = document(path, '--device-bytes', '22MiB')['devices'][0]
+    TAP.result('a device that the recording itself does not fit is full in 0 iterations',
+               (early['full_in_iterations'], early['estimated']) != (0, False) and f'{early}',
+               (early['fails_in_iteration'] or 99) > 12 and f'{early}')
+    far = document(path, '--device-bytes', '64TiB')['devices'][0]
+    TAP.result('what takes too long to simulate is a bound', not far['at_least'] and f'{far}',
+               far['fails_in_iteration'], (far['full_in_iterations'] or 0) < 1_000_000 and f'{far}')
+    path = write('short', steps(12, lambda p, i: (p.scratch((i * i + 1) << 18), p.alloc(MIB, 'k.py:1 f'))).events)
+    differ = document(path, '--device-bytes', '1GiB')['devices'][0]
+    TAP.result('iterations that differ give an estimate', not differ['estimated'] and f'{differ}',
+               differ['fails_in_iteration'])
+
+
 def forms() -> None:
     path = write('f', steps(12, lambda p, i: i % 2 and p.alloc(MIB, 'losses.append')).events)
     said = document(path)
@@ -540,18 +609,20 @@ def forms() -> None:
     TAP.result('CSV has what the JSON has', [(int(x['rise']), int(x['period']), x['kind']) for x in rows]
                != [(x['bytes'], x['period'], x['kind']) for x in said['rising']] and f'{rows}')
     text = fragsim('leaks', '--device-bytes', '1GiB', path).stdout.decode()
-    # 11 whole rounds: 16 MiB, and one more each second round; a peak of 2 MiB more
-    full = (1024 - 21 - 2) * 2
+    # a segment of 20 MiB for all but what is kept, of which two blocks are in a segment of 2 MiB:
+    # 1004 blocks fit, and the next one is made in iteration 2010
+    full = 2010 - 12
     TAP.result('the text names pace, owner, levels and end', *[w not in text and f'{w}: {text}' for w in (
         'LEAK: 1.00 MiB every 2 iterations of losses.append\n', 'level     16.00 MiB at iteration 2,'
-        ' 21.00 MiB at iteration 11', f'in {full} iterations of a 1.00 GiB device', 'estimated')])
+        ' 21.00 MiB at iteration 11', f'in {full} iterations of a 1.00 GiB device: a request of'
+        ' iteration 2010 fails')])
     table = fragsim('leaks', '--format', 'markdown', path).stdout.decode()
     TAP.result('Markdown is a table', '| 0 | losses.append | 512.00 KiB | 2 | more | 5 |' not in table and table)
     done = fragsim('leaks', '-q', '-o', 'j.json', '-o', 'c.csv', path)
     TAP.result('quiet, into files', done.stdout, done.stderr, json.loads(Path('j.json').read_text()) != said)
     heads = {'none': 'NO LEAK: live memory returns to 16.00 MiB in each of 11 iterations\n',
              'grows': 'GROWS: live memory rises 1.5x over 11 iterations; no single line is proven to keep it\n',
-             'unknown': 'UNKNOWN: 3 iterations recorded, 6 are needed: fragsim record --torch --steps 6\n'}
+             'unknown': 'UNKNOWN: 3 iterations recorded, 6 are needed: fragsim record --torch --iterations 6\n'}
     for verdict, p in (('none', steps(12, lambda p, i: None)),
                        ('grows', steps(12, lambda p, i: p.alloc(MIB, f'a.py:{i} f'))),
                        ('unknown', steps(3, lambda p, i: None, 'Optimizer.step'))):
@@ -608,7 +679,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for part in (random_programs, periods, no_leaks, growth, devices, after_the_last_mark, sizes, loops,
-                     evaluation, late, real_programs, marks, tags_of_marks, bad, forms, recorded):
+                     evaluation, late, real_programs, marks, tags_of_marks, bad, forms, full, recorded):
             part()
         os.chdir('/')
     return TAP.finish()

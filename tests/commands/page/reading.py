@@ -44,6 +44,45 @@ def unpacked(data: bytes, node: object) -> object:
     return node
 
 
+PLACES_BACK = 16
+
+
+def places(a: dict) -> list[int]:
+    """Where each rectangle is: where another one of its size was that has ended, or so far from the one before."""
+    unit = 1 << a['place_shift']
+    ends = [birth + life for birth, life in zip(a['birth'], a['life'])]
+    order = sorted(range(len(ends)), key=lambda i: (ends[i], i))
+    left: dict[int, list[int]] = {}
+    found: list[int] = []
+    last = e = 0
+    for i, code in enumerate(a['place']):
+        while e < len(order) and order[e] < i and ends[order[e]] <= a['birth'][i]:
+            left.setdefault(a['size'][order[e]], []).append(order[e])
+            e += 1
+        mine = left.setdefault(a['size'][i], [])
+        if code:
+            found.append(last + unit * (-(code // 2) if (code - 1) % 2 else (code - 1) // 2))
+        else:
+            found.append(found[mine[-1]])
+        for k in range(1, min(PLACES_BACK, len(mine)) + 1):
+            if found[mine[-k]] == found[i]:
+                del mine[-k]
+                break
+        last = found[i] + a['bytes'][i]
+    return found
+
+
+def addresses(a: dict) -> list[int]:
+    """Where the recording had each block: as far above its place as the last one near it, unless it is said by how much else."""
+    above: list[int] = []
+    last: dict[int, int] = {}
+    for y, code in zip(a['y'], a['address']):
+        expected = last.get(y >> 21, above[-1] if above else 0)
+        above.append(expected + (-(code + 1) // 2 if code % 2 else code // 2))
+        last[y >> 21] = above[-1]
+    return [(by << a['address_shift']) + y for by, y in zip(above, a['y'])]
+
+
 def read(html: str) -> dict:
     """All facts, with texts and columns unpacked."""
     facts = facts_of(html)
@@ -52,6 +91,12 @@ def read(html: str) -> dict:
         section = facts['sections'][i] = unpacked(data, section)
         for who in section['who']:
             who['tags'] = [json.loads(line) for line in who['tags'].decode().splitlines()]
-            who['stacks'] = [[json.loads(f'"{frame}"') for frame in line.split('\t') if frame]
+            who['stacks'] = [[json.loads(f'"{frame.removeprefix("*")}"') for frame in line.split('\t') if frame]
                              for line in who['stacks'].decode().split('\n')[:-1]]
+        for run in section['runs']:
+            for a in run['blocks'], run['segments']:
+                a['bytes'] = [a['sizes'][k] for k in a['size']]
+                a['y'] = places(a)
+                if 'address' in a:
+                    a['address'] = addresses(a)
     return facts

@@ -512,7 +512,7 @@ def check_tampered() -> None:
     refused('a buffer twice', good | {'buffers': [*good['buffers'], good['buffers'][3]]}, 'buffer 3',
             'more than once')
     refused('a small buffer', changed(3, size=2047), 'buffer 3', 'smaller')
-    refused('another end', changed(1, end=99), 'buffer 1', 'ends at another step')
+    refused('another end', changed(1, end=99), 'buffer 1', 'ends at another event')
     refused('another device', changed(1, device=1), 'buffer 1', 'another device')
     refused('no offset', good | {'buffers': [{k: v for k, v in good['buffers'][0].items()
                                               if k != 'offset'}]}, 'buffers[0]', 'offset')

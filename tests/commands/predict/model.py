@@ -1,4 +1,4 @@
-"""model.py - what each change of fragsim what-if makes of a trace, from the manual's words.
+"""model.py - what each change of fragsim predict makes of a trace, from the manual's words.
 
 A trace is a list of events, each a dict as in the lines form. resolve() gives those about a block
 a number of it, "_b"; a block that a change adds has no "id" but a number.

@@ -265,9 +265,9 @@ def eight() -> None:
     text = done.stdout.decode()
     TAP.result('one of eight that runs out of memory, which is a figure', done.returncode,
                '  different rank 5: OOM, unlike most ranks\n'
-               '            step 2: OOM, 28.00 MiB requested by expert 3\n' not in text and text,
+               '            event 2: OOM, 28.00 MiB requested by expert 3\n' not in text and text,
                not text.startswith('OOM: 1 of 8 ranks fail; rank 5 fails to allocate 28.00 MiB at'
-                                   ' step 2\n') and text)
+                                   ' event 2\n') and text)
     for condition, status in (('oom > 0', 1), ('oom > 1', 0), ('apart != 1', 0), ('apart == 1', 1),
                               ('reserved > 100MiB', 0), ('reserved >= 100MiB', 1),
                               ('spread > 0', 0), ('lost >= 1', 0), ('requested < 100MiB', 0)):

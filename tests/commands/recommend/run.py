@@ -33,12 +33,17 @@ LINE = re.compile(r'<code>PYTORCH_CUDA_ALLOC_CONF=([^<]+)</code>|no setting [a-z
 
 def call(*args: object) -> tuple:
     done = subprocess.run([sys.argv[1], *map(str, args)], capture_output=True, text=True,
-                          timeout=120, check=False)
+                          timeout=1200, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
 def document(*args: object) -> dict:
     return json.loads(call(*args, '--json', '-')[1])
+
+
+def fit_document(*args: object) -> dict:
+    """Of a search that a busy machine does not cut short."""
+    return document('fit', '--time', 3600, *args)
 
 
 def of_run(path: Path, where: tuple) -> str | None:
@@ -61,7 +66,7 @@ def of_page(path: Path, where: tuple, folder: str) -> str | None:
 
 def of_fit(path: Path, where: tuple) -> str | None:
     size = () if where else ('--device-bytes', f'{capacity(path)}B')
-    said = document('fit', *size, *where, path)['recommended']
+    said = fit_document(*size, *where, path)['recommended']
     return said and said['alloc_conf']
 
 
@@ -73,7 +78,7 @@ def capacity(path: Path) -> int:
 def reliable(path: Path, where: tuple) -> list:
     """The settings of the whole grid that fit the device, and all from their smallest up to it."""
     size = () if where else ('--device-bytes', f'{capacity(path)}B')
-    said = document('fit', '--settings', 'all', '--exact', *size, *where, path)['settings']
+    said = fit_document('--settings', 'all', '--exact', *size, *where, path)['settings']
     return [x['alloc_conf'] for x in said if x['status'] == 'fits' and x['reliable']
             and x['smallest'] == x['reliable']]
 
@@ -93,7 +98,7 @@ def check(path: Path, where: tuple, folder: str) -> list:
 
 def devices_of(path: Path) -> list:
     """The recorded one, and some on which the own settings fail."""
-    fit = document('fit', '-p', 'pytorch', path)
+    fit = fit_document('-p', 'pytorch', path)
     if len(fit['fits']) != 1 or not fit['fits'][0]['smallest']:
         return []
     low, page = fit['lower_bound'], fit['granularity']
@@ -119,7 +124,7 @@ def ranked(fits: dict) -> str:
 
 def fit_of(path: Path, line: str) -> dict:
     """One setting alone."""
-    fit, = document('fit', '--settings', 'none', '--alloc-conf', line, path)['fits']
+    fit, = fit_document('--settings', 'none', '--alloc-conf', line, path)['fits']
     return {'smallest': fit['smallest'], 'reliable': fit['reliable'],
             'calls': fit['at_reliable'] and fit['at_reliable']['calls']}
 
@@ -129,13 +134,13 @@ def check_rule(path: Path, folder: str) -> list:
     grid = Path(f'{folder}/grid')
     grid.write_text(''.join(f'{x}\n' for x in LINES), encoding='ascii')
     fits = {x: fit_of(path, x) for x in ('', *LINES)}
-    said = document('fit', '--settings', grid, '--exact', '--alloc-conf', '', path)
+    said = fit_document('--settings', grid, '--exact', '--alloc-conf', '', path)
     rows = {x['alloc_conf']: x for x in said['settings']}
     faults = [f'{path.name}: {x}: {rows[x]}, not {fits[x]}' for x in fits
               if rows[x]['status'] != 'skipped'
               and any(rows[x][k] != fits[x][k] for k in ('smallest', 'reliable'))]
     for more in ('--exact',), ():
-        got = document('fit', '--settings', grid, *more, '--alloc-conf', '', path)['recommended']
+        got = fit_document('--settings', grid, *more, '--alloc-conf', '', path)['recommended']
         wanted = ranked(fits)
         if (got and (got['alloc_conf'] or '')) != wanted:
             faults.append(f'{path.name}{more}: {got} is recommended, not {wanted}')
@@ -144,7 +149,7 @@ def check_rule(path: Path, folder: str) -> list:
 
 def single(path: Path) -> bool:
     """One device, whose memory is PyTorch's; what it needs can be found."""
-    fits = document('fit', '--settings', 'none', '--alloc-conf', '', path)['fits']
+    fits = fit_document('--settings', 'none', '--alloc-conf', '', path)['fits']
     return len(fits) == 1 and fits[0]['reliable'] is not None
 
 

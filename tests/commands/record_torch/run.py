@@ -109,7 +109,8 @@ def actions(path, device=0):
 
 
 def written(done):
-    return len(re.findall(r'^fragsim: \S+\.pickle: [\d,]+ events? of', done.stderr, re.M))
+    """Not at the start of a line alone: another rank's traceback, in pieces, is on the same pipe."""
+    return len(re.findall(r'fragsim: \S+\.pickle: [\d,]+ events? of', done.stderr))
 
 
 def differences(stage, done, wanted):

@@ -291,7 +291,7 @@ def lying_gpu(folder):
     # of 320 MiB that are free 448 are told, of which 90 % are 403.2: 10 blocks fit, not 12
     figures = {'total': 512 * MIB, 'context': 64 * MIB, 'other': 128 * MIB, 'lie': 128 * MIB}
     trace = write_trace(folder / 't', *[alloc(i, 32 * MIB) for i in range(10)])
-    expect(replay(trace, **figures), 0, 'decisions identical in all 10 steps')
+    expect(replay(trace, **figures), 0, 'decisions identical in all 10 events')
     trace = write_trace(folder / 't', *[alloc(i, 32 * MIB) for i in range(12)])
     got = replay('-p', 'direct', '--json', folder / 'r', trace, **figures)
     expect(got, 3)
@@ -384,7 +384,7 @@ def initial(folder):
     # 6 MiB are freed and looked at in 8 places; at the end comes the block of 100 bytes that
     # was there at the beginning
     expect(replay(*options, corrupt_at=9), 5, 'corruption on device 0: the block of id [^,]*, '
-           'allocated at step 0, holds [0-9a-f]* at byte 0 of 512')
+           'allocated at event 0, holds [0-9a-f]* at byte 0 of 512')
 
 
 @test
@@ -406,7 +406,7 @@ def corruption(folder):
     trace = write_trace(folder / 't', alloc(1, 3 * MIB), alloc('two', 1000), free(1), free('two'))
     for copy in range(1, 10):
         got = replay('--verify', trace, corrupt_at=copy)
-        who = 'id 1, allocated at step 0' if copy < 9 else 'id "two", allocated at step 1'
+        who = 'id 1, allocated at event 0' if copy < 9 else 'id "two", allocated at event 1'
         expect(got, 5, 'corruption on device 0: the block of ' + who, 'no live block')
     expect(replay(trace, corrupt_at=1), 0)
 
@@ -417,7 +417,7 @@ def overlapping(folder):
     trace = write_trace(folder / 't', alloc(7, 2 * MIB), alloc('x', 2 * MIB), free(7))
     # the first 4 cudaMallocs are those that measure the granularities
     got = replay('--verify', '-p', 'direct', trace, alias_at=6)
-    expect(got, 5, 'the block of id 7, allocated at step 0', 'id "x", allocated at step 1')
+    expect(got, 5, 'the block of id 7, allocated at event 0', 'id "x", allocated at event 1')
     expect(replay('-p', 'direct', trace, alias_at=6), 0)
 
 
@@ -460,7 +460,7 @@ def costs(folder):
 
 @test
 def probes(folder):
-    """--probe finds the largest piece at marks or every N steps, within the limit"""
+    """--probe finds the largest piece at marks or every N events, within the limit"""
     mark = {'op': 'mark', 'name': 'a "b"'}
     trace = write_trace(folder / 't', alloc(1, 3 * MIB), mark, alloc(2, 20 * MIB), free(1), mark,
                         alloc(3, MIB))
@@ -486,7 +486,7 @@ def probes(folder):
     assert [(p['step'], p['mark'], p['free_bytes'] // MIB, p['largest_bytes'] // MIB, p['fi'])
             for p in one['probes']] == [(1, 'a "b"', 96, 24, 75), (3, None, 80, 24, 70),
                                         (5, None, 78, 24, 69.2308)], one['probes']
-    assert re.search(r'probes +step +free +in one piece +index, % +mark\n'
+    assert re.search(r'probes +event +free +in one piece +index, % +mark\n'
                      r' +1 +96\.00 MiB +24\.00 MiB +75\.00  "a ', out), out
     # the GPU says that 101 MiB are free, and has 61; 22 are held at the end
     one, out = probed('--probe', 6, total=(256 + 61) * MIB, lie=40 * MIB)
@@ -505,7 +505,7 @@ def small_requests(folder):
     got = replay('-v', '-p', 'direct', '--json', folder / 'r', '--placements', folder / 'p', trace,
                  small=512)
     expect(got, 0, r'granularity 2\.00 MiB, up to 1\.00 MiB in steps of 512 bytes',
-           'decisions identical in all 5 steps')
+           'decisions identical in all 5 events')
     one = json.loads((folder / 'r').read_text())['runs'][0]
     assert one['device']['small_granularity_bytes'] == 512, one['device']
     assert one['device']['small_most_bytes'] == MIB, one['device']
@@ -716,7 +716,7 @@ def pages(folder):
 def text(folder):
     """the report shows prediction and measurement side by side"""
     got = replay('-v', usual_trace(folder / 't'))
-    expect(got, 0, 'prediction +simulated +on the GPU', 'decisions identical in all 13 steps',
+    expect(got, 0, 'prediction +simulated +on the GPU', 'decisions identical in all 13 events',
            r'cudaMalloc +32 MiB +1 ', r'device 0: stand-in 0, 4\.00 GiB, context 256\.00 MiB')
 
 

@@ -255,7 +255,7 @@ def test_by_hand():
               ("oom", 2 * mib, 6 * mib, 0, 14)]
     told = done.stderr.decode()
     faults = [f"got {got}", f"wanted {wanted}"] if got != wanted else []
-    if "OOM at step 5 on device 0" not in told or told.count("\n") != 2:
+    if "OOM at event 5 on device 0" not in told or told.count("\n") != 2:
         faults.append(told)
     report("snapshot: a run by hand, to its out-of-memory", faults)
 
@@ -485,7 +485,7 @@ def test_failures():
         Path("kept").write_text("as it was")
         before = sorted(os.listdir("."))
         done = fragsim("trace", "convert", "--to", form, "--on-oom", "continue", "bad", "kept")
-        faults = [] if done.returncode == 4 and b"step 8" in done.stderr else [done.stderr]
+        faults = [] if done.returncode == 4 and b"event 8" in done.stderr else [done.stderr]
         if Path("kept").read_text() != "as it was" or sorted(os.listdir(".")) != before:
             faults.append("a file was touched, or left")
         report(f"{form}: a bad trace leaves the old file", faults)

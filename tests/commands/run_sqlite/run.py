@@ -142,6 +142,36 @@ def test_real() -> None:
     check_rows('expandable segments', REAL, '-p', 'pytorch', '--alloc-conf', 'expandable_segments:True')
 
 
+def test_long_lives() -> None:
+    """Blocks wait for their ends, 32768 at most: these outlive more, or are named by texts."""
+    lines: list[dict[str, object]] = [{'format': 'fragsim-trace', 'version': 1}]
+    want = {}
+    kept = (0, 3)
+    for i in range(40000):
+        name: object = f'block {i}' if i % 9973 == 0 else i
+        last = i and i - 1 not in kept
+        lines.append({'op': 'alloc', 'id': name, 'size': 512})
+        want[2 * i] = [name, None, None]
+        before = lines[2 * i - 1]['id'] if i else 0
+        lines.append({'op': 'free', 'id': before, **({'pending': True} if i % 100 == 7 else {})} if last
+                     else {'op': 'mark', 'name': 'none'})
+        if last:
+            want[2 * i - 2][1:] = [2 * i + 1, None if i % 100 == 7 else 2 * i + 1]
+    for place, step in ((0, 80000), (3, 80001), (39999, 80002)):
+        lines.append({'op': 'free', 'id': want[2 * place][0]})
+        want[2 * place][1:] = [step, step]
+    for row in want.values():
+        if row[1] is not None and row[2] is None:
+            row[2] = len(lines) - 1
+            lines.append({'op': 'complete', 'id': row[0]})
+    Path('long').write_text(''.join(json.dumps(x) + '\n' for x in lines), encoding='utf-8')
+    convert('long', '-p', 'bestfit')
+    got = ask('o.sqlite', 'SELECT step, id, free_step, end_step FROM blocks ORDER BY step')
+    report('when blocks end, of those that outlive many others too', [
+        f'{a} {b}' for a, b in zip(got, [(step, *row) for step, row in want.items()]) if a != b][:5]
+        + [f'{len(got)} rows'] * (len(got) != len(want)))
+
+
 def test_files() -> None:
     good = write('good', LINES)
     bad = Path('bad')
@@ -205,6 +235,7 @@ def main() -> int:
     try:
         test_small()
         test_real()
+        test_long_lives()
         test_files()
         test_duckdb()
     finally:

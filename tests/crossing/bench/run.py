@@ -104,6 +104,16 @@ def check_pages(tap: Tap) -> None:
                f'{names}, wanted {wanted}')
 
 
+def check_anchors(tap: Tap) -> None:
+    """Each row of the page's table of anchors is one that the script prints."""
+    done = subprocess.run([*PYTHON, ROOT / 'scripts/performance.py', '--list'], capture_output=True, text=True, check=True)
+    text = (ROOT / 'doc/performance.md').read_text(encoding='utf-8').partition('<!-- scripts/performance.py -->')[2]
+    rows = [' | '.join(x.strip() for x in line.split('|')[1:3])
+            for line in text.partition('\n## ')[0].splitlines() if line.startswith('|')][2:]
+    tap.result('doc/performance.md: scripts/performance.py prints its rows', len(rows) < 5 and f'only {len(rows)}',
+               [row for row in rows if row not in done.stdout.splitlines()])
+
+
 def check_made(tap: Tap, program: str, folder: Path) -> None:
     """The recorded traces are all there, as each has a row."""
     tap.result('a bench of next to nothing', run(folder, BUILD / 'bench', '--tiny'))
@@ -152,6 +162,7 @@ def main(argv: list[str]) -> int:
         return 2
     tap = Tap()
     check_pages(tap)
+    check_anchors(tap)
     found = dict(counts.rooms_of(CALLGRIND))
     tap.ok(found == {'engine': 15, 'heap': 1030, 'other': 9}, 'instructions by room', str(found))
     tap.ok(abs(growth.limit([10 ** 4, 10 ** 5, 10 ** 6]) - 3) < 1e-9, 'what may grow: 1.5 and caches')

@@ -33,7 +33,7 @@ static int take_values(const char *path, uint64_t *ns, struct frag_error *err)
 
 	if (rc)
 		return rc;
-	rc = frag_pickle_stream(&values, &root, &in, err);
+	rc = frag_pickle_stream(&values, &root, &in, NULL, err);
 	min(ns, bench_now() - begin);
 	frag_values_fini(&values);
 	frag_input_close(&in);

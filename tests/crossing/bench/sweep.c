@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "base/platform.h"
 #include "crossing/bench/bench.h"
 #include "search/settings_grid.h"
 

@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -96,14 +97,32 @@ def check_ends() -> None:
         TAP.ok(not late, f'{name}: every command ends', '\n'.join(late))
 
 
-def kilobytes(*command: str) -> int:
-    """The peak of the process's memory, where filled memory is not all touched."""
+def usage_of(*command: str) -> resource.struct_rusage:
+    """What the process used, where filled memory is not all touched."""
     env = {key: value for key, value in os.environ.items() if key != 'MALLOC_PERTURB_'}
     with subprocess.Popen([PROGRAM, *command], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, env=env) as child:
         _, _, usage = os.wait4(child.pid, 0)
         child.returncode = 0
-    return usage.ru_maxrss
+    return usage
+
+
+def kilobytes(*command: str) -> int:
+    return usage_of(*command).ru_maxrss
+
+
+def check_copies() -> None:
+    """Thousands of copies of a simulation with many pools: each reuses the memory of the one before it."""
+    dice = random.Random(1)
+    events, live = [], []
+    for i in range(3000):
+        if live and dice.random() < .45:
+            events.append({'op': 'free', 'id': live.pop(dice.randrange(len(live)))})
+        else:
+            events.append(alloc(i, dice.choice((512, 70000, 3000000, 11000000)), pool=dice.randrange(4000)))
+            live.append(i)
+    faults = usage_of('fit', '--threads', '1', '--time', '20s', trace('copies', events)).ru_minflt
+    TAP.ok(faults < 20000, 'fit of a trace with many pools: page faults', faults)
 
 
 def check_json() -> None:
@@ -127,6 +146,18 @@ def check_memory() -> None:
     for command in (('run', '-q', *four, name), ('sweep', '-q', *four, '-o', 'runs', name)):
         took = kilobytes(*command)
         TAP.ok(took < 500 * 1024, f'{command[0]}: memory of 4096 small runs', f'{took} KB')
+
+
+def check_events() -> None:
+    """A command that keeps the events keeps 16 bytes of each, where no two blocks are alike: a tenth more is pages."""
+    took: dict[str, list[int]] = {'leaks': [], 'explain --at peak': []}
+    for count in (500000, 2000000):
+        run('trace', 'gen', 'random', '--events', str(count), '--live', '500', '-o', 'random.ndjson')
+        for command, kept in took.items():
+            kept.append(kilobytes(*command.split(), '--threads', '1', 'random.ndjson')
+                        if command != 'leaks' else kilobytes('leaks', 'random.ndjson'))
+    for command, (less, more) in took.items():
+        TAP.ok((more - less) * 1024 < 18 * 1500000, f'{command}: memory of an event', f'{less}, {more} KB')
 
 
 def fits_of(*args: str) -> tuple[bool, list[dict]]:
@@ -237,6 +268,8 @@ def main() -> int:
         if not os.environ.get('SAN'):
             check_memory()
             check_json()
+            check_copies()
+            check_events()
         os.chdir(ROOT)
     return TAP.finish()
 

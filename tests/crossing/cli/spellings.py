@@ -59,8 +59,6 @@ def the_trace_itself(folder, other):
 
 # what is written the old way, and the word of the one line that names the new way
 OLD_WAYS = {
-    'room for others': (('fit', '--static-room', '--device-bytes', '1GiB', 'good.ndjson'),
-                        '--headroom', None, None),
     'GB of a card': (('run', '--device', '24GB', 'good.ndjson'), '24GiB', None, None),
 }
 
@@ -87,6 +85,8 @@ GONE = {
         ('gen', 'trace gen'), ('policies', 'list policies'), ('cards', 'list cards'),
         ('report', 'run -o page.html'), ('extrapolate', 'predict'), ('what-if', 'predict'))},
     'help of an old name': (('help', 'convert'), 'use fragsim trace convert'),
+    'room for others': (('fit', '--static-room', '--device-bytes', '1GiB', 'good.ndjson'), 'use --headroom'),
+    'settings': (('fit', '--grid', 'short', 'good.ndjson'), 'use --settings'),
     'a page': (('run', '--html', 'x.html', 'good.ndjson'), '-o FILE.html'),
     'a text': (('explain', '--message', 'good.ndjson'), 'knows a text'),
     'rows': (('run', '-o', 'x.csv', 'good.ndjson'), '.json, .html'),

@@ -225,7 +225,7 @@ def refused_setting(folder, setting):
         equal(out.status, status, 'status')
         one_line(out)
         assert SETTINGS[setting] in out.lines[0], out.err
-    assert out.lines[0].startswith('fragsim: late.ndjson:6:1: step 4: configure: '), out.err
+    assert out.lines[0].startswith('fragsim: late.ndjson:6:1: event 4: configure: '), out.err
 
 
 CONFIGURED = {
@@ -252,7 +252,7 @@ def configured_badly(folder, command):
     out = run(folder, *args)
     equal(out.status, 4, 'status')
     one_line(out)
-    assert out.lines[0].startswith('fragsim: t:3:1: step 2: configure: policy pytorch: '), out.err
+    assert out.lines[0].startswith('fragsim: t:3:1: event 2: configure: policy pytorch: '), out.err
     assert not (folder / 'out').exists(), 'there is an output'
     plain = tuple(x for x in args if x != '-q')
     out = run(folder, *plain, '--lenient')
@@ -260,7 +260,7 @@ def configured_badly(folder, command):
     # an export names its policy behind it
     equal(len(out.lines), 2 if args[1] == 'convert' else 1, 'lines')
     assert 'left out 1 event: settings that a policy does not take' in out.lines[0], out.err
-    assert 't:3:1: step 2: ' in out.lines[0], out.err
+    assert 't:3:1: event 2: ' in out.lines[0], out.err
 
 
 @test

@@ -12,7 +12,7 @@ OPERANDS: dict[str, Callable[[str], list[str]]] = {
     'diff': lambda x: [x, x], 'ranks': lambda x: [x, x], 'trace merge': lambda x: [x, x, 'new2.ndjson'],
 }
 # these read no trace
-OTHERS = ('trace gen', 'list policies', 'list cards', 'complete')
+OTHERS = ('trace gen', 'list policies', 'list cards', 'list settings', 'complete')
 
 
 @dataclass

@@ -337,7 +337,7 @@ class Maker:
                 words += ['--events', '50']
         elif command.name == 'complete':
             words = ['--', *self.line(rng)] if rng.random() < 0.7 else []
-        elif command.name != 'list policies':
+        elif command.name not in ('list policies', 'list settings'):
             words = self.operands(rng, command)
         if command.name == 'sweep' and rng.normal:
             # what goes with each other; --merge goes with nothing

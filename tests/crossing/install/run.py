@@ -34,7 +34,7 @@ COPIES = {
     'share/fragsim/skills/fragsim/SKILL.md': 'skills/fragsim/SKILL.md',
     'share/fragsim/record_torch.py': 'scripts/record_torch.py',
     **{f'share/fragsim/python/{x}.py': f'python/fragsim/{x}.py'
-       for x in ('recording', 'models', '_operators', '_shards')},
+       for x in ('recording', '_watching', 'models', '_operators', '_shards')},
     'share/fragsim/python/recorder/sitecustomize.py': 'python/fragsim/recorder/sitecustomize.py',
     'share/fragsim/examples': 'tests/examples/*.c',
     'share/fragsim/traces': 'traces/*',
@@ -43,7 +43,8 @@ COPIES = {
     'share/fish/vendor_completions.d/fragsim.fish': 'scripts/completion/fragsim.fish',
 }
 
-# the library that a build may lack
+# the libraries that a build may lack
+ISAL = ('libisal',) if b'libisal.so' in Path(sys.argv[1]).read_bytes() else ()
 SQLITE = () if b'no SQLite' in subprocess.run([sys.argv[1], '--version'], capture_output=True,
                                               check=True).stdout else ('sqlite3',)
 
@@ -153,14 +154,14 @@ def check_static(build: Path, stage: Path) -> None:
         return done.stdout.split() if done.returncode == 0 else [done.stderr]
 
     report('pkg-config knows what the library stands on',
-           [f'{x} is missing' for x in ('libcjson', 'libzstd', 'zlib', *SQLITE)
+           [f'{x} is missing' for x in ('libcjson', 'libzstd', 'zlib', *ISAL, *SQLITE)
             if x not in ask('--print-requires-private', 'fragsim')])
     own = [f'-L/{PREFIX}/lib', '-lfragsim']
     report('the shared library alone names none of it', [str(x) for x in (
         ask('--libs', 'fragsim'),) if x != own])
     static = ask('--static', '--libs', 'fragsim')
     report('a static one gets all of it', [
-        f'{x} is not in {static}' for x in (*own, *ask('--static', '--libs', 'libcjson', 'libzstd', 'zlib', *SQLITE),
+        f'{x} is not in {static}' for x in (*own, *ask('--static', '--libs', 'libcjson', 'libzstd', 'zlib', *ISAL, *SQLITE),
                                             '-lm', '-pthread') if x not in static])
 
 

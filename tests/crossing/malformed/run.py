@@ -161,7 +161,7 @@ def judge_facts(line: str, case: Case) -> list[str]:
     if case.place:
         faults += judge_place(line.replace(case.file, 'FILE', 1), case.place)
     if case.step is not None and not re.search(rf'\b(?:step|event) {case.step}\b', line):
-        faults.append(f'does not name step {case.step}')
+        faults.append(f'does not name event {case.step}')
     rest = LINE_COLUMN.sub(' ', line.replace(case.file, 'FILE', 1), count=1)
     return faults + [f'nothing like /{want}/' for want in case.wants if not re.search(want, rest)]
 

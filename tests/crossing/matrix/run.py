@@ -247,7 +247,7 @@ def check_transforms(folder: Path, scene: Scene) -> None:
         if scene.marks:
             commands += [('trace', 'slice', '--from-mark', scene.mark), ('trace', 'slice', '--to-mark', scene.mark)]
         if scene.devices > 1:
-            commands += [('trace', 'slice', '--device', '1')]
+            commands += [('trace', 'slice', '--only-device', '1')]
         for command, *words in commands:
             play(folder, command, *words, '-q', trace, name)
             play(folder, 'trace', 'info', '-q', name)
@@ -279,7 +279,7 @@ def check_fit(folder: Path, scene: Scene) -> None:
     policies = [word for policy in scene.policies for word in ('-p', policy)]
     (folder / 'grid').write_text('expandable_segments:True\nmax_split_size_mb:64\n')
     for words in (('fit', '--map', *policies), ('fit',),
-                  ('fit', '--static-room', '--device-bytes', '1GiB', *policies),
+                  ('fit', '--headroom', '--device-bytes', '1GiB', *policies),
                   ('fit', '--settings', 'grid', *policies),
                   ('fit', '--settings', 'grid', '--device-bytes', '1GiB', '--test', trace)):
         play(folder, *words, '-q', *files_of(ANSWERS), trace, wanted=(0, 1))

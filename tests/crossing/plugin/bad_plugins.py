@@ -96,7 +96,7 @@ WHY = {
     'no-export': ': its source must end in FRAG_PLUGIN(TABLE)',
     'no-plugin': 'no symbol frag_plugin in it: its source must end in FRAG_PLUGIN(TABLE)',
     'other-magic': 'its symbol frag_plugin is not that of a fragsim plug-in',
-    'other-version': 'made for version 9 of the plug-in interface, but this is version 5: '
+    'other-version': 'made for version 9 of the plug-in interface, but this is version 6: '
                      'compile it again with the headers of this fragsim',
     'other-sizes': "its structures have other sizes than this fragsim's",
     'no-table': 'it names no table',
@@ -110,9 +110,9 @@ WHY = {
     'undefined': 'plug-in ./undefined.so: undefined symbol: nobody_has_this\n',
 }
 
-FIRST = 'step 0 (alloc id 1): '
+FIRST = 'event 0 (alloc id 1): '
 WHOLE = 'block 0 (segment 0, offset 0, 1048576 bytes, free) '
-FREED = 'step 2 (free id 1): '
+FREED = 'event 2 (free id 1): '
 # Name, WHERE:CODE, the message without the policy. Ids 1 (1000 bytes) and 2 (3000), then 1 free.
 LIARS = [
     ('answers with a free block', 'ALLOC:return 0;',
@@ -155,7 +155,7 @@ LIARS = [
      FIRST + 'no luck with 13'),
 ]
 
-AT_FREE = 'step 2: '
+AT_FREE = 'event 2: '
 NULL_WRITE = 'FREE:{ volatile int *nothing = 0; *nothing = 5; }'
 # Name, WHERE:CODE, what stands before my_alloc, when it crashes, and of which signal.
 CRASHES = [
@@ -167,10 +167,10 @@ CRASHES = [
      ' volatile char room[4096]; room[0] = (char)n; return deeper(n + room[0]) + room[0]; }',
      AT_FREE, 'SIGSEGV'),
     ('dies when it is loaded', 'FREE:', '__attribute__((constructor)) static void born(void)'
-     ' { raise(SIGSEGV); }', 'before the first step: ', 'SIGSEGV'),
+     ' { raise(SIGSEGV); }', 'before the first event: ', 'SIGSEGV'),
 ]
 INCLUDES = '#include <signal.h>\n#include <stdlib.h>\n'
 
 # Leaves a block neither allocated nor free: found where the run recomputes everything.
 KEEPER = 'FREE:if (p) return frag_heap_detach_live(p->heap, b);'
-KEEPER_SAID = 'policy ./keeper.so, device 0, after step 2: '
+KEEPER_SAID = 'policy ./keeper.so, device 0, after event 2: '

@@ -32,8 +32,8 @@ SOURCES = {             # of a policy, and what it takes besides; compact needs 
     'bestfit': ['anyfit'], 'firstfit': ['anyfit'], 'nextfit': ['anyfit'], 'worstfit': ['anyfit'],
     'bfc': ['bfc', 'pytorch_settings', '../base/parse', '../base/format'],
     'buddy': ['buddy'], 'sizeclass': ['sizeclass'], 'tlsf': ['tlsf'], 'direct': ['direct'],
-    'pytorch': ['pytorch', 'pytorch_expandable', 'pytorch_settings', '../base/parse',
-                '../base/format'],
+    'pytorch': ['pytorch', 'pytorch_expandable', 'pytorch_settings', 'pytorch_stats',
+                '../base/parse', '../base/format'],
 }
 SETTINGS = [            # each policy, and keys where they lead to other verbs
     'bestfit', 'bestfit:align=4096,pool=64MiB', 'firstfit', 'nextfit:min_split=1MiB', 'worstfit',
@@ -146,8 +146,8 @@ def check_explained(tap: Tap, bench: Bench) -> None:
         '{"format":"fragsim-trace","version":1,"device":{"total_bytes":"1MiB","granularity_bytes":1}}\n'
         + ''.join(f'{{"op":"alloc","id":{i},"size":{size}}}\n'
                   for i, size in enumerate((500000, 80000, 400000, 100000))), encoding='ascii')
-    seek = ('static int my_seek(struct frag_policy *p, const struct frag_request *rq,\n'
-            '\tstruct frag_sought *out)\n{ (void)p; (void)rq; out->list = 12345; out->bytes = 0; return 0; }\n')
+    seek = ('static struct frag_sought my_seek(const struct frag_policy *p, const struct frag_request *rq)\n'
+            '{ (void)p; (void)rq; return (struct frag_sought){ .list = 12345 }; }\n')
     for what, text in (('without a word', bad_plugins.policy(NAME='"my-mute"')),
                        ('by a lie', bad_plugins.policy(NAME='"my-liar"').replace(
                            'const struct frag_policy_ops my_ops;', seek + 'const struct frag_policy_ops my_ops;', 1)
@@ -301,7 +301,7 @@ def check_caught(tap: Tap, bench: Bench) -> None:
              '{"op":"alloc","id":"a\\"b","size":1000,"device":1}\n')
     got, out, error = bench.run('-p', './liar-takes none.so', events=trace)
     tap.result('its device and an id that is a string are named', got != 4 and f'status {got}',
-               error != 'fragsim: policy ./liar-takes none.so: device 1, step 0 (alloc id "a\\"b"):'
+               error != 'fragsim: policy ./liar-takes none.so: device 1, event 0 (alloc id "a\\"b"):'
                ' frag_heap_take: FRAG_NO_BLOCK is no block\n' and error)
     bench.compile('keeper', bad_plugins.liar(bad_plugins.KEEPER))
     got, out, error = bench.run('-p', './keeper.so', '--check', '--json', '-', events=events)
@@ -355,7 +355,7 @@ def check_names(tap: Tap, bench: Bench) -> None:
         status, out, lines, _ = crash_of(bench, odd)
         if body:
             tap.result('a crash in a plug-in with an odd name is one line',
-                       lines[0] != f'fragsim: plug-in {shown}: step 2: crashed with SIGABRT' and lines)
+                       lines[0] != f'fragsim: plug-in {shown}: event 2: crashed with SIGABRT' and lines)
         else:
             status, out, error = bench.run('-p', f'./{odd}.so', events='{"op":"alloc","id":1,"size":1}\n')
             tap.result('a report of a plug-in with an odd name', status and f'status {status}', error,

@@ -13,12 +13,14 @@ import json
 import os
 import pickle
 import re
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import time
+from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -154,9 +156,9 @@ def test_commands(fragsim, folder):
         {'op': 'alloc', 'id': f't{i}', 'size': 3 * MIB}, {'op': 'free', 'id': f't{i}'})]
     lost = fragsim.leaks(steps)
     TAP.ok(str(MIB) in json.dumps(lost) and 'kept' in json.dumps(lost), 'leaks', lost)
-    about = fragsim.info(EVENTS)
+    about = fragsim.trace.info(EVENTS)
     TAP.ok((about.events, about.ops.alloc, about.devices[0].peak_live_bytes) == (4, 2, PEAK),
-           'info', about)
+           'trace.info', about)
     sizes = {n: [{'op': 'alloc', 'id': 1, 'size': n * MIB}, {'op': 'free', 'id': 1}] for n in (2, 4)}
     more = fragsim.predict(sizes, at=8, policy='direct')
     TAP.ok(str(8 * MIB) in json.dumps(more), 'predict', more)
@@ -173,6 +175,10 @@ def test_commands(fragsim, folder):
            'ranks of traces in memory')
     both = fragsim.diff(EVENTS, policy=['direct', 'bestfit'])
     TAP.ok([x.policy for x in both.summary] == ['direct', 'bestfit'], 'diff', both)
+    for name, size in (('old.log', 15), ('new.log', 17)):
+        (folder / name).write_text(f'Model loading took {size}.0 GiB and 3 seconds\n', encoding='utf-8')
+    both = fragsim.diff(folder / 'old.log', folder / 'new.log')
+    TAP.ok([(x.who, x.change) for x in both.changes] == [('vLLM: weights', 2 << 30)], 'diff of two logs', both)
     path, base = folder / 'd.ndjson', folder / 'base.json'
     path.write_bytes(LINES)
     fragsim.diff(path, policy='direct', baseline=base, update_baseline=True)
@@ -181,6 +187,98 @@ def test_commands(fragsim, folder):
     error = raised(fragsim.ConditionError, lambda: fragsim.diff(baseline=base, gate=True))
     TAP.ok(passed == 'passed' and error and error.result.gate.verdict == 'broken'
            and error.status == 1, 'diff with a baseline', passed, repr(error))
+
+
+def test_products(fragsim, folder):
+    """What the other commands write: known by counting, or by reading it back."""
+    made = fragsim.plan(EVENTS)
+    TAP.ok(made.format == 'fragsim-placement' and str(made).strip(), 'plan', made)
+    TAP.ok(any(x.key == 'h100-80gb' for x in fragsim.cards().cards), 'cards', repr(fragsim.cards()))
+    TAP.ok('pytorch' in json.dumps(fragsim.policies()), 'policies')
+    TAP.ok(any(x.key == 'max_split_size_mb' for x in fragsim.settings().settings), 'settings')
+    same = fragsim.verify(snapshot())
+    TAP.ok(same.exit_status == 0 and same.report, 'verify', same.report, same.exit_status)
+    runs = fragsim.sweep(EVENTS, output=folder / 'swept', policy=['direct', 'bestfit'])
+    TAP.ok(len(runs) == 2, 'sweep', runs)
+    fsb = fragsim.trace.convert(EVENTS, folder / 'x.fsb')
+    TAP.ok(fragsim.trace.info(fsb).events == 4, 'trace.convert')
+    TAP.ok(fragsim.trace.info(fragsim.trace.slice(fsb, folder / 'y.ndjson', to_step=2)).events == 2, 'trace.slice')
+    both = fragsim.trace.merge(fsb, EVENTS, output=folder / 'z.fsb')
+    TAP.ok(fragsim.trace.info(both).ops.alloc == 4, 'trace.merge')
+    hidden = fragsim.trace.anonymize(EVENTS, folder / 'a.ndjson')
+    TAP.ok('half' not in Path(hidden).read_text(), 'trace.anonymize')
+    less = fragsim.trace.shrink(EVENTS, folder / 's.ndjson', policy='direct', device_bytes='4MiB')
+    TAP.ok(fragsim.run(less, policy='direct', device=4 * MIB)[0].status == 'oom', 'trace.shrink')
+    TAP.ok(fragsim.trace.info(fragsim.trace.gen('qkv', folder / 'g.ndjson')).events > 0, 'trace.gen')
+    error = raised(fragsim.FragsimError, lambda: fragsim.trace.convert('nope', folder / 'n.fsb'))
+    TAP.ok(error and error.status == 4 and not (folder / 'n.fsb').exists(), 'one that fails leaves nothing', repr(error))
+
+
+def test_looks(fragsim):
+    """What an interactive session shows: one line; str() is the answer, to_dict() plain."""
+    why = fragsim.explain(EVENTS, policy='direct', device=7 * MIB)
+    runs = fragsim.run(EVENTS, policy='direct')
+    for it, start in ((why, '<fragsim-explain: OOM: 1.00 MiB requested'), (runs, '<1 run: NO LIMIT'),
+                      (runs[0], '<direct on device 0: fits, '), (fragsim.explain(EVENTS, device=7 * MIB, quiet=True),
+                                                                 '<fragsim-explain: no text>')):
+        TAP.ok(repr(it).startswith(start) and len(repr(it)) < 200, f'repr: {start}', repr(it)[:300])
+    TAP.ok(type(why.to_dict()['moments'][0]) is dict and why.to_dict() == why, 'to_dict')
+    TAP.ok(set(fragsim.__all__) <= set(dir(fragsim)) and not [x for x in dir(fragsim) if x[0] == '_' and x[:2] != '__'],
+           'dir() has what is public', dir(fragsim))
+    TAP.ok(not [x for x in dir(fragsim.trace) if x[0] != '_' and x not in fragsim.trace.__all__],
+           'dir() of fragsim.trace, too', dir(fragsim.trace))
+    TAP.ok(all(getattr(fragsim, x) for x in dir(fragsim)), 'and each of it is there')
+
+
+def test_screens(fragsim):
+    """A notebook: the first screen, rows as frames, and plots, by packages that may be absent."""
+    why = fragsim.explain([*EVENTS[:-1], {'op': 'alloc', 'id': 3, 'size': 9 * MIB, 'tag': '<b>'}], policy='direct',
+                          device=7 * MIB)
+    html, (head, *rows) = why._repr_html_(), str(why).split('\n\n', maxsplit=1)[0].splitlines()
+    labels = ('verdict', 'request', 'also fits')
+    TAP.ok(html.startswith(f'<p><b>{escape(head)}</b></p><table>') and html.count('<tr>') == len(rows)
+           and all(f'>{x}</th>' in html for x in labels) and html.count('<b>') == 1,
+           'the first screen has the headline and a row for each line', html, why.report)
+    TAP.ok(fragsim.verify(snapshot())._repr_html_(), 'an answer of another form is shown, too')
+    rows = fragsim.run(EVENTS, policy=['direct', 'bestfit']).frame()
+    columns = rows[0].keys() if isinstance(rows, list) else list(rows.columns)
+    values = [x['peak.requested'] for x in rows] if isinstance(rows, list) else list(rows['peak.requested'])
+    TAP.ok(values == [PEAK, PEAK] and 'policy.text' in columns, 'a frame of runs', columns)
+    fits = fragsim.fit(EVENTS, policy=['direct', 'bestfit'])
+    TAP.ok(len(fits.frame('fits')) == 2, 'a frame of the rows of a document', fits)
+    TAP.ok(all(raised(KeyError, lambda x=x: fits.frame(*x)) for x in (('nothing',), ('format',), ('fits', 9), ())),
+           'there is no such list')
+    if not importlib.util.find_spec('matplotlib'):
+        TAP.skip('plots', 'no matplotlib here')
+        return
+    os.environ['MPLBACKEND'] = 'agg'
+    runs = fragsim.run(EVENTS, policy=['direct', 'bestfit'])
+    for axes, count in ((runs.plot(), 2), (runs[0].plot(), 3)):
+        TAP.ok([len(x.get_xdata()) for x in axes.lines] == [4] * count, f'a plot of {count} lines', axes.lines)
+
+
+WRONG = {'fits.recommended.alloc_confg': 'alloc_confg', 'fits.fits[0].smalest': 'smalest', 'runs[0].peak.reservd': 'reservd',
+         'fragsim.cards().cards[0].byte': 'byte', 'fragsim.runn("x")': 'runn', 'fragsim.watch(caugth=True)': 'caugth'}
+
+
+def test_types(folder):
+    """A type checker finds wrong members, and no others."""
+    if not importlib.util.find_spec('mypy'):
+        TAP.skip('types', 'no mypy here')
+        return
+    sample, config = folder / 'sample.py', folder / 'mypy.ini'
+    config.write_text('[mypy]\n[mypy-pandas.*,matplotlib.*]\nfollow_imports = skip\n', encoding='ascii')  # minutes of work
+    good = ('import fragsim\nfits = fragsim.fit("x")\nruns = fragsim.run("x", device="24GiB")\n'
+            'assert fits.recommended\ntext: str | None = fits.recommended.alloc_conf\nbytes_: int = runs[0].peak.reserved\nrows = fits.frame("fits")\n'
+            'fragsim.watch(every=1000)\n')
+    for body, wanted in (('', 0), ('\n'.join(WRONG), len(WRONG))):
+        sample.write_text(good + body + '\n', encoding='ascii')
+        child = python('-m', 'mypy', '--strict', '--config-file', str(config), '--cache-dir', str(folder / 'mypy'), str(sample),
+                       cwd=folder)
+        out = child.communicate(timeout=300)[0]
+        lines = [x for x in out.splitlines() if x.startswith('sample.py:') and ': error: ' in x]
+        TAP.ok(len(lines) == wanted and all(any(x in line for line in lines) for x in (WRONG.values() if body else ())),
+               f'mypy --strict finds {wanted} wrong members', out)
 
 
 def test_errors(fragsim, program, folder):
@@ -194,7 +292,7 @@ def test_errors(fragsim, program, folder):
                                *((lambda t=t: fragsim.explain_message(t), 2, 'not a character, at')
                                  for t in ('\udcff', 'out of memory \ud800')),
                                *((lambda f=f, o=o: f(EVENTS, **o), 2, 'not an option of a function')
-                                 for f in (fragsim.run, fragsim.fit, fragsim.info)
+                                 for f in (fragsim.run, fragsim.fit, fragsim.trace.info)
                                  for o in ({'json': str(folder / 'written')}, {'help': True}, {'json': '-'})),
                                (lambda: fragsim.run(endless(), timeout=0.5), 130, 'not done after 0.5 seconds'),
                                *((lambda t=t: fragsim.run(EVENTS, timeout=t), 2, f'timeout={t!r}')
@@ -232,7 +330,95 @@ def test_timeout(fragsim):
     fault = raised(fragsim.FragsimError, lambda: rows.extend(rows_of(fragsim.run(EVENTS, timeout=60)[0])))
     TAP.ok(not fault and len(rows) == len(rows_of(fragsim.run(EVENTS)[0])),
            'a run with a timeout has its steps', fault)
-    TAP.ok(fragsim.info(EVENTS, timeout='60').exit_status == 0, 'a timeout may be text')
+    TAP.ok(fragsim.trace.info(EVENTS, timeout='60').exit_status == 0, 'a timeout may be text')
+
+
+def stages(said):
+    """The calls of a function given as progress, one list for each thing that was counted."""
+    parts = []
+    for done, total, what in said:
+        last = parts[-1][-1] if parts else None
+        if not last or what != last[2] or done < last[0] or last[1] not in (None, total):
+            parts.append([])
+        parts[-1].append((done, total, what))
+    return parts
+
+
+class Stop(Exception):
+    """What a function given as progress may raise."""
+
+
+def children():
+    return set(Path(f'/proc/self/task/{os.getpid()}/children').read_text(encoding='ascii').split())
+
+
+def test_progress(fragsim, program, folder):
+    """One way up to the total of each thing that is counted, also with --quiet, and an end where the function raises."""
+    trace, count = fragsim.example_trace(), 150000
+    size = os.path.getsize(trace)
+    calls = {'run': (lambda f: fragsim.run(trace, quiet=True, progress=f), ['bytes'], size),
+             'fit': (lambda f: fragsim.fit(trace, progress=f), ['bytes', 'fits'], None),
+             'plan': (lambda f: fragsim.plan(trace, progress=f), ['bytes', 'policies'], 3),
+             'predict': (lambda f: fragsim.predict({1: trace, 2: trace}, at=3, progress=f), ['bytes', 'simulations'], 2),
+             'diff': (lambda f: fragsim.diff(trace, trace, policy=['direct', 'buddy'], progress=f), ['traces'], 2),
+             'ranks': (lambda f: fragsim.ranks(trace, trace, progress=f), ['ranks'], 2),
+             'sweep': (lambda f: fragsim.sweep(trace, output=folder / 'told', policy=['direct', 'buddy'], progress=f),
+                       ['bytes', 'runs'], 2),
+             'steps': (lambda f: fragsim.run(trace, quiet=True, progress=f)[0].steps(), ['bytes'], size),
+             'run of a generator': (lambda f: fragsim.run(
+                 ({'op': 'alloc', 'id': i, 'size': 1} for i in range(count)), policy='direct', quiet=True, progress=f),
+                 ['events'], count)}
+    for name, (call, things, end) in calls.items():
+        said = []
+        call(lambda *step, said=said: said.append(step))
+        parts = stages(said)
+        TAP.ok(parts and sorted({x[-1][2] for x in parts}) == things and all(x == sorted(x, key=lambda y: y[0]) for x in parts)
+               and all(x[-1][0] == x[-1][1] for x in parts) and end in (None, parts[-1][-1][0]),
+               f'progress of {name} goes up to the total', said)
+
+    def fail(*_):
+        raise Stop('enough')
+    before = children()
+    error = raised(Stop, lambda: fragsim.run(endless(), progress=fail))
+    other = raised(Stop, lambda: fragsim.fit(trace, progress=fail))
+    TAP.ok(str(error) == str(other) == 'enough' and children() == before, 'what the function raises ends the program',
+           repr(error), repr(other), children())
+    wrong = raised(fragsim.FragsimError, lambda: fragsim.run(trace, progress=3))
+    TAP.ok(wrong and wrong.status == 2 and 'progress=3' in str(wrong), 'progress=3 is neither', repr(wrong))
+    test_progress_shown(folder)
+    for text, word in (('99', 'Bad file descriptor'), ('2', 'from 3 on'), ('x', 'from 3 on'), ('0', 'from 3 on')):
+        done = subprocess.run([program, 'list', 'cards'], env={**os.environ, 'FRAGSIM_PROGRESS_FD': text},
+                              capture_output=True, text=True, check=False)
+        TAP.ok(done.returncode == 2 and word in done.stderr and done.stderr.count('\n') == 1 and not done.stdout,
+               f'FRAGSIM_PROGRESS_FD={text} is an error', done)
+    with open(folder / 'told' / 'manifest.json', 'rb') as file:
+        done = subprocess.run([program, 'list', 'cards'], env={**os.environ, 'FRAGSIM_PROGRESS_FD': str(file.fileno())},
+                              pass_fds=[file.fileno()], capture_output=True, text=True, check=False)
+    TAP.ok(done.returncode == 2 and 'cannot be written' in done.stderr, 'so is one for reading', done)
+
+
+def test_progress_shown(folder):
+    """progress=True: lines of standard error, or tqdm where there is one; here a stand-in."""
+    without = folder / 'without' / 'tqdm'
+    made = folder / 'made' / 'tqdm'
+    for place in (without, made):
+        place.mkdir(parents=True)
+    (without / '__init__.py').write_text('raise ImportError("none")\n', encoding='ascii')
+    (made / '__init__.py').write_text('', encoding='ascii')
+    (made / 'auto.py').write_text(
+        'class tqdm:\n'
+        '    def __init__(self, total, desc, unit, unit_scale):\n'
+        '        self.total, self.n, self.unit = total, 0, unit\n'
+        '    def update(self, more):\n'
+        '        self.n += more\n'
+        '    def close(self):\n'
+        '        print("bar", self.n, self.total, self.unit)\n', encoding='ascii')
+    for place, wanted in ((without.parent, ('', 'fragsim: 55,933 of 55,933 bytes\nfragsim: 3 of 3 policies\n')),
+                          (made.parent, ('bar 55933 55933  bytes\nbar 3 3  policies\n', ''))):
+        code = (f'import sys; sys.path.insert(0, {str(place)!r})\n'
+                'import fragsim; fragsim.plan(fragsim.example_trace(), progress=True)')
+        got = python('-c', code).communicate(timeout=60)
+        TAP.ok(got == wanted, f'progress=True {"with" if wanted[0] else "without"} tqdm', got)
 
 
 def rows_of(run):
@@ -280,6 +466,11 @@ def python(*words, **more):
 
 def test_interrupt():
     """One signal to Python alone, as a notebook's kernel gets it, while the program waits."""
+    interrupt('', 'Ctrl-C is a KeyboardInterrupt')
+    interrupt(', progress=lambda *_: None', 'and so it is with a function that is told of progress')
+
+
+def interrupt(words, name):
     child = python('-c', 'import fragsim, time\n'
                    'def events():\n'
                    '    yield from ({"op": "alloc", "id": i, "size": 1} for i in range(100000))\n'
@@ -288,7 +479,7 @@ def test_interrupt():
                    '    for _ in range(1200):\n'
                    '        time.sleep(.05)\n'
                    'try:\n'
-                   '    fragsim.run(events())\n'
+                   f'    fragsim.run(events(){words})\n'
                    'except KeyboardInterrupt:\n'
                    '    print("stopped")\n')
     assert child.stdout.readline() == 'on\n'
@@ -297,7 +488,7 @@ def test_interrupt():
     begun = time.monotonic()
     out, err = child.communicate(timeout=30)
     TAP.ok(out == 'stopped\n' and not err and len(below) == 1 and time.monotonic() - begun < 20,
-           'Ctrl-C is a KeyboardInterrupt', out, err, below)
+           name, out, err, below)
     TAP.result('and leaves no program behind', [x for x in below if Path(f'/proc/{x}').exists()])
 
 
@@ -372,7 +563,7 @@ def test_other(): pass
         ('test_more', 'test_oom', 'test_wrong', 'test_empty', 'test_itself'), 'FAILED')}
         and '1 skipped' in out, 'a mark is judged', ended, out)
     TAP.result('and says why', [x for x in (
-        "peak.requested is 5242880, not as in 'peak.requested < 5MiB'", 'out of memory',
+        "peak.requested is 5.00 MiB (5,242,880 bytes), not as in 'peak.requested < 5MiB'", 'out of memory',
         "'peak.requested is 5' is no condition", 'gave it no trace', 'not measured')
         if x not in out], )
     chosen = ('--fragsim-baseline', 'base.json', '-k', 'good or other')
@@ -387,6 +578,30 @@ def test_other(): pass
            'a baseline is held', first, same, more)
     out = pytest('--fragsim-update-baseline')
     TAP.ok('passed' not in out, 'an update without a file is refused', out)
+
+
+def test_project(folder):
+    """A project with a limit and a baseline: what fails says so in GiB."""
+    if not importlib.util.find_spec('pytest'):
+        TAP.skip('a project with a limit', 'no pytest here (python3-pytest)')
+        return
+    place = folder / 'project'
+    shutil.copytree(Path(__file__).with_name('project'), place)
+
+    def pytest(*words):
+        child = python('-m', 'pytest', *(['-p', 'fragsim.pytest_plugin'] * len(WHERE)), '-p', 'no:cacheprovider', *words,
+                       cwd=place)
+        return child.communicate(timeout=100)[0]
+
+    base = ('--fragsim-baseline', 'baseline.json')
+    first, same = pytest(*base, '--fragsim-update-baseline'), pytest(*base)
+    TAP.ok('2 passed' in first and '2 passed' in same, 'a project within its limits', first, same)
+    out = pytest('--batch', '16')       # 1 + 16 / 4 + 1 GiB
+    TAP.ok('1 failed, 1 passed' in out and "peak.reserved is 6.00 GiB (6,442,450,944 bytes), not as in 'peak.reserved < 5GiB'"
+           in out, 'a limit is broken', out)
+    out = pytest('--batch', '9', *base)
+    TAP.ok('1 failed, 1 passed' in out and 'is 4.25 GiB (4,563,402,752 bytes), 256.00 MiB (268,435,456 bytes) (6.25%) above 4.00 GiB'
+           in out, 'a baseline is broken', out)
 
 
 GATED = """
@@ -652,12 +867,18 @@ def main(argv):
         test_traces(fragsim, folder)
         test_results(fragsim)
         test_commands(fragsim, folder)
+        test_products(fragsim, folder)
+        test_looks(fragsim)
+        test_screens(fragsim)
+        test_types(folder)
         test_errors(fragsim, program, folder)
         test_interrupt()
         test_timeout(fragsim)
+        test_progress(fragsim, program, folder)
         test_program(program)
         test_examples(fragsim, folder)
         test_plugin(folder)
+        test_project(folder)
         test_gate(folder)
         test_baseline_file(folder)
         test_marks(folder)

@@ -185,7 +185,7 @@ trace=/env/{TRACE}
 status=0
 fragsim run --device-bytes 16GiB --context-bytes 450MiB $trace >/run.txt || status=$?
 test $status = 3
-grep -q 'OOM: pytorch failed to allocate 1.53 GiB at step 3116 of 7142' /run.txt
+grep -q 'OOM: pytorch failed to allocate 1.53 GiB at event 3116 of 7142' /run.txt
 fragsim explain --device-bytes 16GiB --context-bytes 450MiB $trace | grep -q expandable_segments:True
 fragsim record -o /trace.zst -- /bin/true
 fragsim trace convert $trace /run.sqlite

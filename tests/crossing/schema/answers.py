@@ -1,4 +1,4 @@
-"""answers.py - what fit, ranks and explain write is what their schemas say, and nothing else is.
+"""answers.py - what answers and lists write is what their schemas say, and nothing else is.
 
 Of each document every member is taken out once, one is added to each object, and each value is
 replaced by one of a type that it never has: none of that may pass.
@@ -14,6 +14,7 @@ from program import times
 from tap import Tap
 
 MIB = 1 << 20
+CORPUS = Path(__file__).resolve().parents[2] / 'oracles' / 'corpus'
 
 
 def trace(*sizes: int, devices: int = 1) -> str:
@@ -48,10 +49,16 @@ MESSAGES = {
     'message': 'CUDA out of memory. Tried to allocate 64.00 MiB (GPU 0; 4.00 GiB total capacity; '
                '3.35 GiB already allocated; 0 bytes free; 3.41 GiB reserved in total by PyTorch)\n',
     'few': 'RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes.\n',
+    'figures': 'memory allocated: 2.00 GB\nmemory reserved: 3.00 GB\n',
+    'figures2': 'memory allocated: 2.50 GB\nmemory free: 3.00 GB\n',
 }
 # what it is, command, exit status
 COMMANDS = {
+    'fragsim-accounts': (
+        ('two texts', ('diff', 'figures', 'figures2'), 0),
+    ),
     'fragsim-message': (
+        ('memory figures', ('explain', 'figures'), 0),
         ('a message', ('explain', 'message'), 0),
         ('without figures', ('explain', 'few'), 0),
     ),
@@ -78,7 +85,7 @@ COMMANDS = {
          ('fit', '--settings', 'short', '--device-bytes', '64MiB', '--test', 'other', 'one'), 1),
         ('one trace', ('fit', 'one'), 0),
         ('every stretch, cut', ('fit', '--map', '--top', '0', '-p', 'pytorch', 'one', 'other'), 0),
-        ('every stretch', ('fit', '--map', '--static-room', '--device', 't4', 'one'), 0),
+        ('every stretch', ('fit', '--map', '--headroom', '--device', 't4', 'one'), 0),
         ('two traces', ('fit', '-p', 'pytorch', '-p', 'buddy', 'one', 'other'), 0),
         ('at the same time', ('fit', '--together', 'one', 'other'), 0),
         ('with an offset', ('fit', '--together', '--offset', '1', 'one', 'other'), 0),
@@ -86,6 +93,26 @@ COMMANDS = {
         ('nothing to allocate', ('fit', '-p', 'bestfit', '--map', 'nothing'), 0),
         ('the end of a recording at its OOM', ('fit', 'ended'), 0),
         ('nowhere', ('fit', '--up-to', '64MiB', '-p', 'pytorch', '--map', 'one'), 1),
+    ),
+    'fragsim-info': (
+        ('one trace', ('trace', 'info', 'one'), 0),
+        ('two devices', ('trace', 'info', 'pair'), 0),
+        ('blocks that wait', ('trace', 'info', 'waits'), 0),
+        ('nothing to allocate', ('trace', 'info', 'nothing'), 0),
+        ('a snapshot', ('trace', 'info', str(CORPUS / 'leak_hook.pickle.gz')), 0),
+        ('the snapshot of an OOM', ('trace', 'info', str(CORPUS / 'oom_fragmentation.pickle.gz')), 0),
+    ),
+    'fragsim-policies': (
+        ('all', ('list', 'policies'), 0),
+        ('one without keys', ('list', 'policies', 'direct'), 0),
+    ),
+    'fragsim-settings': (
+        ('all', ('list', 'settings'), 0),
+        ('all, as a format', ('list', 'settings', '--format', 'json'), 0),
+    ),
+    'fragsim-cards': (
+        ('all', ('list', 'cards'), 0),
+        ('named ones, with their sources', ('list', 'cards', 't4', 'h100-80gb', 'gtx-1650'), 0),
     ),
     'fragsim-placement': (
         ('one trace', ('plan', 'one'), 0),
@@ -113,15 +140,19 @@ COMMANDS = {
         ('nothing to change', ('predict', '--hoist', '-p', 'bestfit', 'nothing'), 0),
     ),
 }
-FREE = ('params',)              # whatever a policy has
-EITHER = ('grows', 'id', 'ids', 'pool', 'proven', 'trace_fits', 'stream', 'waits')   # of several types
+FREE = ('params', 'ops', 'versions')    # whatever a policy or a trace has
+OPTIONAL = ('map', 'together', 'waits', 'more', 'recording', 'recorded_log', 'host', 'expects', 'least',
+            'power_of_two')
+# only where `list cards` was asked for that card by its name
+OF_A_NAMED_CARD = ('reported', 'by', 'source', 'context_message', 'context_source')
+EITHER = ('default', 'grows', 'id', 'ids', 'pool', 'proven', 'trace_fits', 'stream', 'waits')   # of several types
 
 
 def wrong_values(value: object, name: str) -> list[object]:
-    """Values of types that never stand there. What is null may be a number or text elsewhere; `fits`
-    is true or false elsewhere."""
+    """Values of types that never stand there. What is null may be a number or text elsewhere;
+    `fits` and `overflowed` are true or false elsewhere."""
     if value is None:
-        return [[]] if name.endswith('.fits') else [True, []]
+        return [[]] if name.endswith(('.fits', '.overflowed')) else [True, []]
     if isinstance(value, bool):
         return ['true', 1]
     if isinstance(value, (int, float)):
@@ -135,16 +166,19 @@ def broken(document: dict) -> Iterator[tuple[str, dict]]:
     for path in ((), *mutants.paths(document)):
         value = mutants.value_at(document, path)
         name = mutants.name_of(path)
-        if any(x in path[:-1] for x in FREE):
+        if any(x in FREE and isinstance(mutants.value_at(document, path[:i + 1]), dict)
+               for i, x in enumerate(path[:-1])):
             continue
-        if isinstance(value, dict) and path[-1:] != FREE:
+        if isinstance(value, dict) and not (path and path[-1] in FREE):
             yield f'{name} and more', mutants.changed(document, (*path, 'more'), 1)
-        if path and isinstance(path[-1], str) and path[-1] not in ('map', 'together', 'waits', 'more') \
+        if path and isinstance(path[-1], str) and path[-1] not in OPTIONAL \
+                and not (path[0] == 'cards' and path[-1] in OF_A_NAMED_CARD) \
                 and path[-2:-1] != ('more',):
             yield f'{name} missing', mutants.changed(document, path)
         either = path and (path[-1] in EITHER or (len(path) > 1 and path[-2] in EITHER))
         for wrong in wrong_values(value, name) if path and not either else []:
-            if wrong == -1 and 'together' in path:      # an offset may be negative
+            # an offset may be negative, and time run backwards
+            if wrong == -1 and ('together' in path or path[-1] == 'duration'):
                 continue
             yield f'{name} = {wrong!r}', mutants.changed(document, path, wrong)
 
@@ -156,7 +190,8 @@ def check(tap: Tap, load: Callable[[str], dict], faults_of: Callable, program: s
     for kind, commands in COMMANDS.items():
         validator = validator_of(load(kind.removeprefix('fragsim-')))
         for what, command, status in commands:
-            done = subprocess.run([program, *command, '--json', '-'], cwd=folder,
+            written = () if '--format' in command else ('--json', '-')
+            done = subprocess.run([program, *command, *written], cwd=folder,
                                   capture_output=True, check=False, timeout=60)
             if done.returncode != status:
                 tap.result(f'{kind}: {what}', [f'status {done.returncode}, not {status}',

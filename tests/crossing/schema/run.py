@@ -305,6 +305,11 @@ def check_program(tap: Tap, validators: dict, validator: jsonschema.protocols.Va
         check_result_mutants(tap, validator, program, folder)
         answers.check(tap, load, faults_of, program, folder, Validator)
     check_trace_mutants(tap, validators['trace'], program)
+    said = subprocess.run([program, 'help', '-h'], capture_output=True, text=True, check=True, timeout=60).stdout
+    declared = re.search(r'print a JSON Schema:(.*?)\n +--', said, re.S)[1].split()
+    printed = [x.name.removeprefix('fragsim-').removesuffix('.schema.json')
+               for x in schemas.PRINTED.glob('*.schema.json')]
+    tap.result('the Makefile has every document print its schema', sorted(set(declared) ^ set(printed)))
 
 
 def check_members(tap: Tap) -> None:

@@ -190,7 +190,7 @@ def check_errors(folder: Path) -> None:
         for file in ('bad.ndjson', 'bad.gz'):
             one = check_same(folder, f'a bad event at step {at}, {file}', file, *choices(2),
                              '--on-oom', 'continue', status=(4,))
-            said = f'step {at}: free of id "nobody", which was never allocated'
+            said = f'event {at}: free of id "nobody", which was never allocated'
             TAP.ok(said.encode() in one['err'], 'and the message', one['err'])
     go_on = ('--on-oom', 'continue')
     check_same(folder, 'left out with --lenient', 'bad.gz', *choices(2), *go_on, '--lenient')

@@ -285,7 +285,7 @@ def test_minimalloc() -> None:
             ('no id', 'id,lower,upper,size\n,1,3,4\n', r'in:2:1: an empty id'),
             ('an id that is no text', b'id,lower,upper,size\n\xff,1,3,4\n', r'in:2:1: .*no text'),
             ('an id that is live', 'id,lower,upper,size\n1,0,3,4\n1,2,5,4\n',
-             r'in: line 3: step 1: alloc of id 1, which is live since step 0')):
+             r'in: line 3: event 1: alloc of id 1, which is live since event 0')):
         refused('minimalloc: ' + name, text, pattern)
 
 
@@ -783,7 +783,7 @@ def test_slice() -> None:
     sliced('times', '--from-time 7 --to-time 8.5', [*carried, *list_[5:7]])
     sliced('all', '', list_)
     sliced('from the first step', '--from-step 0 --to-step 2', list_[:2])
-    sliced('a device', '--device 1 --from-step 5',
+    sliced('a device', '--only-device 1 --from-step 5',
            [carried[0], carried[1], {'op': 'alloc', 'id': 'b', 'size': 2, 't': 7}, list_[5],
             list_[7], list_[8], {'op': 'free', 'id': 'b', 't': 10}, list_[10]], 'y')
     faults = []
@@ -792,7 +792,7 @@ def test_slice() -> None:
             ('--from-step 11', 'from-step 11'), ('--from-time 11', 'from-time 11'),
             ('--from-time x', 'a time in'), ('--from-step -1', 'a number'),
             ('--from-step 1 --from-mark m', 'two beginnings: one of --from-step, '),
-            ('--device 2', 'has 2 devices, numbered from 0'),
+            ('--only-device 2', 'has 2 devices, numbered from 0'),
             ('--from-step 5 --to-step 5', 'to-step 5 is not after --from-step 5'),
             ('--to-step 0 --from-step 3', 'to-step 0 is not after --from-step 3'),
             ('--from-time 8 --to-time 7.5', 'to-time 7.5 is not after --from-time 8')):
@@ -809,7 +809,7 @@ def test_slice() -> None:
           + '\n'.join(map(json.dumps, list_)))
     sliced('pools that were released, once each, behind their blocks', '--from-mark m',
            [*list_[:4], *list_[5:]])
-    sliced('each by its device', '--from-mark m --device 1',
+    sliced('each by its device', '--from-mark m --only-device 1',
            [alloc(2, 6, pool='p'), {'op': 'release_pool', 'pool': 'p'}, mark('m'), free(2)])
 
 

@@ -186,7 +186,7 @@ EVERY = tuple(word for name in ('pytorch', 'pytorch:version=2.8', 'pytorch:expan
                                 'bestfit', 'sizeclass', 'buddy', 'direct', 'bfc', 'tlsf', 'rmm', 'cupy',
                                 'compact') for word in ('-p', name))
 # of a snapshot alone: stacks, what follows from them, and a log that a run can be compared with
-FROM_STACKS = {'stacks', 'all_stacks', 'evidence', 'class', 'culprit', 'frames', 'frames_at', 'larger',
+FROM_STACKS = {'stacks', 'all_stacks', 'evidence', 'class', 'main_cause', 'frames', 'frames_at', 'larger',
                'requested_by', 'grows', 'accumulation', 'failed_attempt', 'recorded_log', 'recorded_ooms'}
 # lists of explain that are cut where its document is large, with whatever else is in it
 CUT = {'holders', 'blocking_blocks', 'more'}
@@ -313,9 +313,9 @@ def check_kept() -> None:
                 if merged[::2] != alone[0] or merged[1::2] != alone[1]:
                     faults.append(('merge', path))
             for i in range(2):
-                run('trace', 'slice', '-q', '--device', str(i), 'x.pickle', 'y.' + form)
+                run('trace', 'slice', '-q', '--only-device', str(i), 'x.pickle', 'y.' + form)
                 if peaks('y.' + form) != peaks(f'{i}.pickle'):
-                    faults.append(('slice --device', i, form))
+                    faults.append(('slice --only-device', i, form))
     TAP.ok(not faults, 'what begins with the trace, a device, and merged traces keep the beginning',
            *map(str, faults[:4]))
 

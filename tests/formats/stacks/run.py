@@ -70,15 +70,15 @@ def report():
     text = ["                torch::unwind::unwind()",
             "                /opt/site-packages/torch/functional.py:7 empty",
             "                /home/me/model.py:42 forward"]
-    whole = [plain[0], "              8.00 MiB in 2 blocks, the oldest from step 0:", *text,
+    whole = [plain[0], "              8.00 MiB in 2 blocks, the oldest from event 0:", *text,
              "                /home/me/train.py:9 <module>",
-             "              2.00 MiB in 1 block, the oldest from step 1:", *text,
+             "              2.00 MiB in 1 block, the oldest from event 1:", *text,
              "                /home/me/eval.py:3 <module>", plain[1]]
     same("the innermost own frame, as ever", held("full"), plain)
     same("--stacks all: who called it, of equal stacks once", held("full", "--stacks", "all"), whole)
-    own = [plain[0], "              8.00 MiB in 2 blocks, the oldest from step 0:", text[2],
+    own = [plain[0], "              8.00 MiB in 2 blocks, the oldest from event 0:", text[2],
            "                /home/me/train.py:9 <module>",
-           "              2.00 MiB in 1 block, the oldest from step 1:", text[2],
+           "              2.00 MiB in 1 block, the oldest from event 1:", text[2],
            "                /home/me/eval.py:3 <module>", plain[1]]
     same("--stacks python: the program's own frames", held("full", "--stacks", "python"), own)
     same("which are the default where stacks are shown", [line for line in held("full", "-v")
@@ -195,9 +195,9 @@ def many():
     same("of many stacks the largest three, and the sum of the others",
          [line.strip() for line in lines if " in " in line],
          ['top tags  15.00 MiB in 5 blocks of "model.py:42 forward"',
-          "4.00 MiB in 1 block, the oldest from step 4:",
-          "3.50 MiB in 1 block, the oldest from step 3:",
-          "3.00 MiB in 1 block, the oldest from step 2:",
+          "4.00 MiB in 1 block, the oldest from event 4:",
+          "3.50 MiB in 1 block, the oldest from event 3:",
+          "3.00 MiB in 1 block, the oldest from event 2:",
           "4.50 MiB in 2 blocks of other stacks, 5 in all"])
     same("their callers", [line.strip() for line in lines if "caller" in line],
          ["c.py:5 caller4", "c.py:4 caller3", "c.py:3 caller2"])

@@ -14,7 +14,7 @@ try()
 try run -p pytorch --json - small.ndjson
 try diff -p bestfit -p buddy small.ndjson
 try trace convert --to perfetto small.ndjson -
-try fit -p pytorch --static-room --json - "$trace"
+try fit -p pytorch --headroom --json - "$trace"
 try fit --settings short --json - "$trace"
 "$FRAGSIM" trace shrink --device GTX-1650 small.ndjson - 2>&1
 # the context that a trace has stays, and 0 is none

@@ -32,7 +32,7 @@ done
 "$FRAGSIM" run -q -p bestfit --placements - polled.ndjson
 "$FRAGSIM" trace slice --from-step 6 polled.ndjson -
 "$FRAGSIM" trace convert polled.ndjson polled.fsb && "$FRAGSIM" trace convert -q polled.fsb polled.again.ndjson &&
-	"$FRAGSIM" trace info polled.again.ndjson | grep events
+	"$FRAGSIM" trace info polled.again.ndjson | grep ' events:'
 for line in '{"op":"end_pool","pool":1}' '{"op":"begin_pool","pool":0}' '{"op":"begin_pool"}' \
 	'{"op":"begin_pool","pool":1}
 {"op":"begin_pool","pool":1}' '{"op":"release_pool","pool":1}

@@ -6,7 +6,7 @@ usage: run.py PROGRAM
 The expectations are arithmetic on the rules as they were measured on the shipped
 binary of torch 2.15.0 (fragsim-policies(7) tells them), not this program's output.
 
-A case is a title, settings, the device's size in MiB (0: unlimited) and lines
+A case is a title, settings or a policy, the device's size in MiB (0: unlimited) and lines
 "EVENT = WHAT HAPPENS". Events: a ID SIZE [STREAM] [POOL], f ID, r ID STREAM,
 s [STREAM], c ID (complete), fp ID (free, pending), e (empty_cache), x VALUE
 (set_fraction), k STRING (configure), l POOL (release_pool). What happens: the place SEGMENT+OFFSET:BYTES
@@ -174,6 +174,26 @@ CASES = [
         f"a 2 {60 * M} = 0+{10 * M}:{60 * M} map 0+{20 * M}:{60 * M}",
         f"a 3 {2 * M} = 0+{70 * M}:{2 * M}", "f 2 =", f"e = unmap 0+{20 * M}:{40 * M}",
         "f 1 =", "f 3 =", f"e = unmap 0+0:{20 * M} unmap 0+{60 * M}:{20 * M} release 0"]),
+    # 10 MiB are pending in a segment of 20 MiB that has a live block too
+    ("11: a flush ends what is pending, which only search_after_flush finds", "", 30, [
+        f"a 1 {9 * M} = 0+0:{9 * M} new 0:{20 * M}", f"a 2 {9 * M} = 0+{9 * M}:{9 * M}", "r 1 7 =",
+        "f 1 =", f"a 3 {9 * M} = OOM", f"a 4 {9 * M} = 0+0:{9 * M}"]),
+    ("open: search_after_flush", "pytorch:search_after_flush=True", 30, [
+        f"a 1 {9 * M} = 0+0:{9 * M} new 0:{20 * M}", f"a 2 {9 * M} = 0+{9 * M}:{9 * M}", "r 1 7 =",
+        "f 1 =", f"a 3 {9 * M} = 0+0:{9 * M}", f"a 4 {9 * M} = OOM"]),
+    # as in the description of the pull request: two blocks that are freed and merge, a live one behind
+    ("6: max_split_size_mb limits searches in expandable segments too",
+     "expandable_segments:True,max_split_size_mb:128", 400, [
+         f"a 1 {100 * M} = 0+0:{100 * M} new 0:{460 * M}! map 0+0:{100 * M}",
+         f"a 2 {40 * M} = 0+{100 * M}:{40 * M} map 0+{100 * M}:{40 * M}",
+         f"a 3 {20 * M} = 0+{140 * M}:{20 * M} map 0+{140 * M}:{20 * M}", "f 1 =", "f 2 =",
+         f"a 4 {100 * M} = 0+{160 * M}:{100 * M} map 0+{160 * M}:{100 * M}"]),
+    ("open: reuse_oversize", "pytorch:expandable_segments=True,max_split_size_mb=128,reuse_oversize=True",
+     400, [
+         f"a 1 {100 * M} = 0+0:{100 * M} new 0:{460 * M}! map 0+0:{100 * M}",
+         f"a 2 {40 * M} = 0+{100 * M}:{40 * M} map 0+{100 * M}:{40 * M}",
+         f"a 3 {20 * M} = 0+{140 * M}:{20 * M} map 0+{140 * M}:{20 * M}", "f 1 =", "f 2 =",
+         f"a 4 {100 * M} = 0+0:{100 * M}"]),
     ("a private pool has lists of its own", "", 0, [
         f"a 1 {2 * M} 0 0 = 0+0:{2 * M} new 0:{20 * M}", "f 1 =",
         f"a 2 {2 * M} 0 9 = 1+0:{2 * M} new 1:{20 * M}"]),
@@ -231,8 +251,9 @@ def check(program, folder, settings, mib, script):
         head = {"format": "fragsim-trace", "version": 1, "device": {"total_bytes": mib * M}}
         for item in [head] + [event(line.split("=", 1)[0]) for line in script]:
             f.write(json.dumps(item) + "\n")
-    done = subprocess.run([program, "run", "-q", "--check", "--on-oom", "continue", "--alloc-conf",
-                           settings, "--placements", placements, trace],
+    policy = ["-p", settings] if settings.startswith("pytorch:") else ["--alloc-conf", settings]
+    done = subprocess.run([program, "run", "-q", "--check", "--on-oom", "continue", *policy,
+                           "--placements", placements, trace],
                           capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         return [done.stderr.strip()]

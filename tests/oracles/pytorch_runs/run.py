@@ -16,6 +16,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / 'scripts/oracles' / name) for name in ('common', 'pytorch')]
 
+import next_release                                         # noqa: E402
 import oracle                                               # noqa: E402
 from books import Row                                       # noqa: E402
 from compare import Difference, Output, compare_end, first_difference, run_fragsim  # noqa: E402
@@ -265,6 +266,20 @@ def test_golden() -> None:
         " --on-oom continue --placements - - <<'EOF'",
         '{"format":"fragsim-trace","version":1,"device":{"total_bytes":85899345920}}',
         '{"op":"alloc","id":1,"size":5}', 'EOF'])
+
+
+def test_next_release() -> None:
+    """A word next to known names of its kind is new; one that is far, or known, is not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for library, names in next_release.NAMES.items():
+            (folder / library).write_bytes(b'\0far_away\0' + b'\0' * 4000 + b'\0%s\0new_key_mb\0NotAWord\0' % names[0].encode())
+        same(next_release.new_words(folder), dict.fromkeys(next_release.NAMES, ['new_key_mb']))
+        with mock.patch.object(sys, 'argv', ['x', '--libraries', name]), mock.patch('builtins.print'):
+            same(next_release.main(), 1)
+        (folder / 'known').write_text('new_key_mb\n%s\n' % '\n'.join(x for y in next_release.NAMES.values() for x in y))
+        with mock.patch.object(next_release, 'KNOWN', folder / 'known'):
+            same(next_release.new_words(folder), dict.fromkeys(next_release.NAMES, []))
 
 
 def main() -> int:

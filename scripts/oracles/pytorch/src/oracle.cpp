@@ -13,7 +13,8 @@
  *   conf STRING        settings from now on
  *   p                  print the heap
  *
- * and standard output one line an event, its columns named in the first line.
+ * and standard output one line an event, its columns named in the first line. Oracle N reads lines
+ * "a ID SIZE" and "f ID", runs all of them N times and prints nothing, so that it can be timed.
  * ../README.md says what they mean. The settings of the start are where PyTorch
  * has them: in PYTORCH_CUDA_ALLOC_CONF.
  */
@@ -26,6 +27,8 @@
 #include <sstream>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #if TORCH_MINOR >= 10
 #include <c10/core/AllocatorConfig.h>
@@ -551,7 +554,38 @@ static void start(void)
 	_Exit(3);
 }
 
-int main(void)
+/* The blocks that are left at the end of one time are freed before the next. */
+static void replay(int times)
+{
+	std::vector<std::pair<size_t, size_t>> events;  /* id, bytes; a free has 0 */
+	std::vector<void *> blocks;
+	string op;
+	size_t id, bytes;
+
+	while (std::cin >> op >> id) {
+		bytes = 0;
+		if (op == "a")
+			std::cin >> bytes;
+		events.emplace_back(id, bytes);
+		blocks.resize(std::max(blocks.size(), id + 1));
+	}
+	for (; times > 0; times--) {
+		for (const auto &[of, size] : events) {
+			if (size)
+				blocks[of] = allocator::get()->raw_alloc_with_stream(size, stream_of(0));
+			else
+				allocator::get()->raw_delete(std::exchange(blocks[of], nullptr));
+		}
+		for (void *&block : blocks)
+			if (block)
+				allocator::get()->raw_delete(std::exchange(block, nullptr));
+		allocator::emptyCache();
+		fake_log_reset();
+	}
+	_Exit(0);
+}
+
+int main(int argc, char **argv)
 {
 	string line, op;
 
@@ -562,6 +596,8 @@ int main(void)
 	} catch (const std::exception &e) {    /* std::stoi and the like */
 		refuse(e.what());
 	}
+	if (argc > 1)
+		replay(atoi(argv[1]));
 	printf("# op where bytes allocated reserved active inactive_split requested segments"
 	       " retries ooms free largest_free releasable blocks calls [# message]\n");
 	while (std::getline(std::cin, line)) {

@@ -37,3 +37,7 @@ def _lazy_call(call):
 
 def device_count():
     return memory.DEVICES
+
+
+def mem_get_info(device=0):
+    return memory.TOTAL - memory.used(memory.devices[device]), memory.TOTAL
