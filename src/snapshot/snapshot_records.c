@@ -223,22 +223,32 @@ static bool log_call(struct walk *w, uint32_t i)
 	return true;
 }
 
+/* The pool of a call in an old log: the last state has it, of a range as a whole. */
+static uint32_t last_pool(const struct frag_snap_device *d, const struct frag_logged *e)
+{
+	const struct frag_region *r;
+	uint32_t above;
+
+	FRAG_COUNT_WHILE(above, d->end_count, d->end_regions[above].addr <= e->addr);
+	if (!above)
+		return 0;
+	r = &d->end_regions[above - 1];
+	return r->addr == e->addr || (r->range && e->addr - r->addr < r->bytes) ? r->pool : 0;
+}
+
 /* The segment joins those that are there. */
 static bool obtain(struct walk *w, uint32_t i)
 {
 	struct frag_snap_device *d = w->d;
 	struct frag_logged *e = &d->log[i];
-	uint32_t above = frag_spans_from(&w->spans, e->addr), span, at;
+	uint32_t above = frag_spans_from(&w->spans, e->addr), span;
 
 	if (above != FRAG_NO_SPAN && w->spans.spans[above].start < e->addr + e->size)
 		return true;
 	if (!FRAG_GROW(d->regions, d->region_capacity, d->region_count))
 		return false;
-	if (e->pool == FRAG_NO_POOL) {  /* an old log: the last state has it */
-		FRAG_COUNT_WHILE(at, d->end_count, d->end_regions[at].addr < e->addr);
-		e->pool = at < d->end_count && d->end_regions[at].addr == e->addr
-				  ? d->end_regions[at].pool : 0;
-	}
+	if (e->pool == FRAG_NO_POOL)
+		e->pool = last_pool(d, e);
 	d->regions[d->region_count] = (struct frag_region){
 		.addr = e->addr, .bytes = e->size, .stream = e->stream, .pool = e->pool,
 		.range = e->action == FRAG_ACT_SEGMENT_MAP,

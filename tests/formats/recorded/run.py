@@ -603,6 +603,22 @@ def informs():
     ok("recorded" not in call("trace", "info", "i")[1], "nothing of it for other traces")
 
 
+def grown():
+    """An old log names no pool: a range of a private pool that grew is in that pool as a whole."""
+    log = Log().add("segment_map", LARGE, 20 * M).alloc(LARGE, 20 * M)
+    log.add("segment_map", LARGE + 20 * M, 20 * M).alloc(LARGE + 20 * M, 15 * M)
+    value = snapshot([segment(LARGE, block(LARGE, 20 * M), block(LARGE + 20 * M, 15 * M),
+                              hole(LARGE + 35 * M, 5 * M), pool=(0, 1), expandable=True)],
+                     log, settings="expandable_segments:True")
+    value["allocator_settings"]["expandable_segments"] = True
+    write("i", value)
+    same("the recorded log agrees", call("verify", "i")[0], 0)
+    call("trace", "convert", "-q", "i", "i.ndjson")
+    pools = [event.get("pool") for event in map(json.loads, Path("i.ndjson").read_text().splitlines()[1:])
+             if event["op"] == "alloc"]
+    ok(len(pools) == 2 and pools[0] and pools[0] == pools[1], "both blocks are in the private pool", pools)
+
+
 def names():
     """A name of a newer release is told once a kind; a form that is older than all rules, too."""
     value = basic()
@@ -633,7 +649,7 @@ def names():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     for part in (defaults, versions, travels, kept, exports, ends, begins, fulls, informs,
-                 names):
+                 grown, names):
         part()
     os.chdir(HERE)
 sys.exit(TAP.finish())
