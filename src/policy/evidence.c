@@ -122,6 +122,10 @@ static void put_pytorch(const struct frag_choice *choice, char buf[FRAG_EVIDENCE
 	else if (strncmp(label, name, strlen(name)) == 0 && strstr(label, " or older"))
 		snprintf(buf, FRAG_EVIDENCE_ROOM, "PyTorch 2.0 or older by its form; rules of 2.%"
 			 PRIu64 " assumed", minor);
+	else if (strncmp(label, name, strlen(name)) == 0 && strstr(label, " or newer")
+		 && sscanf(label, "pytorch 2.%" SCNu64, &least) == 1)
+		snprintf(buf, FRAG_EVIDENCE_ROOM, "PyTorch 2.%" PRIu64 " or newer, rules of 2.%"
+			 PRIu64 " assumed", least, minor);
 	else if (strncmp(label, name, strlen(name)) == 0
 	    && sscanf(label, "pytorch 2.%" SCNu64 " to", &least) == 1 && least < minor)
 		snprintf(buf, FRAG_EVIDENCE_ROOM, "PyTorch 2.%" PRIu64 " to 2.%" PRIu64 ", rules of"

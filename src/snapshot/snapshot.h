@@ -281,8 +281,8 @@ bool frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, siz
 bool frag_snapshot_releases(const struct frag_snapshot *s, uint32_t *least, uint32_t *most,
 			    const char **why);
 
-/* Notes of settings, members and actions that no known release writes. */
-void frag_snapshot_note_unknown(const struct frag_snapshot *s, const struct frag_log *log);
+/* Notes of settings, members and actions that no known release writes. False: there are none. */
+bool frag_snapshot_note_unknown(const struct frag_snapshot *s, const struct frag_log *log);
 
 /* Bytes, as the recording had them; a block's are its request's, rounded, but at the end. */
 struct frag_recorded {

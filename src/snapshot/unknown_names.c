@@ -41,8 +41,8 @@ static const char *const event_names[] = {
 	"forward_frames", "cpp_frames", "device", NULL,
 };
 
-/* One note of the members of a dict that are in no list. */
-static void note_members(const struct frag_snapshot *s, const struct frag_value *dict,
+/* One note of the members of a dict that are in no list. False: there are none. */
+static bool note_members(const struct frag_snapshot *s, const struct frag_value *dict,
 			 const char *what, const char *const *known, const struct frag_log *log)
 {
 	char shown[FRAG_PRINTABLE_ROOM], first[64] = "", others[40] = "";
@@ -62,9 +62,10 @@ static void note_members(const struct frag_snapshot *s, const struct frag_value 
 	if (count)
 		frag_note(log, "%s: unknown name \"%s\"%s, which is ignored", what,
 			  frag_printable(shown, first), others);
+	return count;
 }
 
-void frag_snapshot_note_unknown(const struct frag_snapshot *s, const struct frag_log *log)
+bool frag_snapshot_note_unknown(const struct frag_snapshot *s, const struct frag_log *log)
 {
 	const struct frag_values *v = &s->values;
 	const struct frag_value *segments = s->root.kind == FRAG_LIST
@@ -72,19 +73,21 @@ void frag_snapshot_note_unknown(const struct frag_snapshot *s, const struct frag
 	const struct frag_value *traces = frag_dict_get(v, &s->root, "device_traces");
 	const struct frag_value *segment = frag_list_at(v, segments, 0), *block, *event = NULL;
 	char shown[FRAG_PRINTABLE_ROOM];
+	bool any;
 
 	block = frag_list_at(v, frag_dict_get(v, segment, "blocks"), 0);
 	for (uint32_t i = 0; i < frag_list_count(traces) && !event; i++)
 		event = frag_list_at(v, frag_list_at(v, traces, i), 0);
-	note_members(s, &s->root, "the snapshot", file_names, log);
-	note_members(s, frag_dict_get(v, &s->root, "allocator_settings"), "allocator_settings",
-		     setting_names, log);
-	note_members(s, segment, "segments", segment_names, log);
-	note_members(s, block, "blocks", block_names, log);
-	note_members(s, event, "device_traces", event_names, log);
+	any = note_members(s, &s->root, "the snapshot", file_names, log);
+	any |= note_members(s, frag_dict_get(v, &s->root, "allocator_settings"),
+			    "allocator_settings", setting_names, log);
+	any |= note_members(s, segment, "segments", segment_names, log);
+	any |= note_members(s, block, "blocks", block_names, log);
+	any |= note_members(s, event, "device_traces", event_names, log);
 	if (s->other_actions)
 		frag_note(log, "device_traces: %" PRIu64 " event%s with an unknown action, the first"
 			  " \"%s\", %s ignored", s->other_actions, frag_s(s->other_actions),
 			  frag_printable(shown, s->other_action),
 			  s->other_actions == 1 ? "which is" : "which are");
+	return any || s->other_actions;
 }

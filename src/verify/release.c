@@ -69,11 +69,15 @@ int frag_choose_release(struct frag_choice *choice, const struct frag_trace *tra
 	return rc ? rc : recorded_settings(choice, trace, text, log, err);
 }
 
+static const char newer[] = " or newer";
+
 const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM])
 {
 	*buf = '\0';
 	if (release->older)
 		snprintf(buf, FRAG_RELEASE_ROOM, OLDER);
+	else if (release->minor && release->newer)
+		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32 "%s", release->least, newer);
 	else if (release->minor && release->least == release->most)
 		snprintf(buf, FRAG_RELEASE_ROOM, "2.%" PRIu32, release->minor);
 	else if (release->minor)
@@ -88,6 +92,15 @@ static void set_release(struct frag_release *out, uint32_t least, uint32_t most)
 	out->least = least;
 }
 
+/* "2.16.0": newer than all rules. */
+static bool is_newer(const char *text)
+{
+	unsigned major, minor;
+
+	return sscanf(text, "%3u.%3u", &major, &minor) == 2
+	       && (major > 2 || (major == 2 && minor > NEWEST_VERSION));
+}
+
 /* "2.8.0+cu128" in one of the members that say a version. */
 static bool said(struct frag_release *out, const struct frag_snapshot *s)
 {
@@ -96,8 +109,12 @@ static bool said(struct frag_release *out, const struct frag_snapshot *s)
 
 	for (uint32_t i = 0; frag_snapshot_version_names[i]; i++) {
 		if (!strstr(frag_snapshot_version_names[i], "torch")
-		    || !frag_snapshot_version(s, i, text, sizeof(text))
-		    || !frag_pytorch_parse_version(text, strlen(text), &minor))
+		    || !frag_snapshot_version(s, i, text, sizeof(text)))
+			continue;
+		out->newer = is_newer(text);
+		if (out->newer)
+			minor = NEWEST_VERSION;
+		else if (!frag_pytorch_parse_version(text, strlen(text), &minor))
 			continue;
 		set_release(out, (uint32_t)minor, (uint32_t)minor);
 		snprintf(out->why, sizeof(out->why), "its %s is %.60s",
@@ -112,7 +129,9 @@ static void kept(struct frag_release *out, const struct frag_trace *trace)
 {
 	static const char to[] = " to ";
 	const char *text = frag_trace_recording(trace).pytorch;
-	const char *range = text ? strstr(text, to) : NULL;
+	const char *range = text ? strstr(text, to) : NULL, *open = text ? strstr(text, newer) : NULL;
+	const size_t length = range ? (size_t)(range - text) : open ? (size_t)(open - text)
+			      : text ? strlen(text) : 0;
 	uint64_t least, most;
 
 	if (text && strcmp(text, OLDER) == 0) {
@@ -120,16 +139,16 @@ static void kept(struct frag_release *out, const struct frag_trace *trace)
 		out->older = true;
 		return;
 	}
-	if (!text || !frag_pytorch_parse_version(text, range ? (size_t)(range - text)
-							     : strlen(text), &least))
+	if (!text || !frag_pytorch_parse_version(text, length, &least))
 		return;
-	most = least;
+	most = open ? NEWEST_VERSION : least;
 	if (range && !frag_pytorch_parse_version(range + strlen(to), strlen(range + strlen(to)),
 						 &most))
 		return;
 	if (most < least)
 		return;
 	set_release(out, (uint32_t)least, (uint32_t)most);
+	out->newer = open;
 	snprintf(out->why, sizeof(out->why), "its \"meta\" says");
 }
 
@@ -201,6 +220,7 @@ static int look_at_log(struct frag_release *out, const struct frag_trace *trace,
 void frag_allowed_releases(struct frag_release *out, const struct frag_trace *trace)
 {
 	const struct frag_snapshot *s = frag_trace_snapshot(trace);
+	const struct frag_log silent = { .warn = NULL };
 	uint32_t least, most;
 	const char *why;
 
@@ -212,6 +232,7 @@ void frag_allowed_releases(struct frag_release *out, const struct frag_trace *tr
 	if (frag_snapshot_releases(s, &least, &most, &why)) {
 		out->older = !most;
 		set_release(out, most ? least : OLDEST_VERSION, most ? most : OLDEST_VERSION);
+		out->newer = most == NEWEST_VERSION && frag_snapshot_note_unknown(s, &silent);
 		snprintf(out->why, sizeof(out->why), "%s", why);
 	}
 }
@@ -281,6 +302,7 @@ static int find_common_release(struct frag_release *common, const struct frag_tr
 			common->minor = 0;
 			break;
 		}
+		common->newer = common->newer && one.newer;
 		common->least = one.least > common->least ? one.least : common->least;
 		common->minor = common->most = one.most < common->most ? one.most : common->most;
 		if (common->least <= common->most)

@@ -9,12 +9,13 @@ struct frag_release {
 	uint32_t minor;         /* 2.minor: the rules to simulate; 0: unknown */
 	uint32_t least, most;   /* the releases that the file allows, where minor is not 0 */
 	bool older;             /* it was an older one than all that there are rules of */
+	bool newer;             /* it may be a newer one: the file has such a version, or names that no known release writes */
 	char why[160];
 };
 
 #define FRAG_RELEASE_ROOM 32
 
-/* "2.0 or older"; "2.8"; "2.9 to 2.14" where the file allows several releases; "" where it is unknown. */
+/* "2.0 or older"; "2.8"; "2.9 to 2.14" or "2.13 or newer" where the file allows several releases; "" where it is unknown. */
 const char *frag_release_text(const struct frag_release *release, char buf[FRAG_RELEASE_ROOM]);
 
 /*

@@ -126,7 +126,7 @@ def versions():
     """What tells with which PyTorch a snapshot was recorded, and that it is simulated."""
     names = {"pinned_num_register_threads": 1}
     cases = [("2.8", {"torch_version": "2.8.0+cu128"}, {}, "its torch_version is 2.8.0+cu128"),
-             ("2.15", {"torch_version": "3.1"}, {}, ""),
+             ("2.15 or newer", {"torch_version": "3.1"}, {}, "its torch_version is 3.1"),
              ("2.1 to 2.8", {}, names, "its settings lack graph_capture_record_stream_reuse"),
              ("2.15", {}, {"fragsim": {"version": "9.8"}, **names}, "")]
     names = {**names, "graph_capture_record_stream_reuse": False}
@@ -140,7 +140,8 @@ def versions():
         value["allocator_settings"].update(settings)
         write("v", value)
         same(f"a snapshot of {version}: the newest of them is simulated",
-             policy("v")["params"].get("version", "2.15"), version.split()[-1])
+             policy("v")["params"].get("version", "2.15"),
+             "2.15" if "newer" in version else version.split()[-1])
         line = f"PyTorch: {version}, as {why}\n" if why else ""
         out = call("trace", "info", "v")[1]
         ok(line in out and ("PyTorch: 2" in out) == bool(why), "info says why", out)
@@ -631,6 +632,14 @@ def names():
         'allocator_settings: unknown name "bigger_pages" and 1 other, which is ignored',
         'device_traces: unknown name "lane", which is ignored',
         'device_traces: 2 events with an unknown action, the first "defrag", which are ignored'])
+    value["allocator_settings"] |= {"pinned_num_register_threads": 1, "max_round_threshold": 0}
+    write("i", value)
+    ok("\nPyTorch: 2.13 or newer, as its settings have max_round_threshold\n" in call("trace", "info", "i")[1],
+       "the release may be a newer one")
+    row = "PyTorch 2.13 or newer, rules of 2.15 assumed"
+    ok(row in call("run", "i")[1], "the row says which rules are assumed", call("run", "i")[1])
+    call("trace", "convert", "-q", "i", "i.ndjson")
+    ok(row in call("run", "i.ndjson")[1], "and in lines")
     write("i", basic())
     ok("unknown" not in call("trace", "info", "i")[2], "none in what PyTorch writes")
     old = basic()
