@@ -1307,6 +1307,14 @@ class Largest(Record):
     stride: int
     map: list[PredictLargestMap]
 
+class Primed(Record):
+    policy: Policy
+    alloc_conf: str | None
+    bytes: int | None
+    reserved: int | None
+    without: int | None
+    examined_to: int
+
 class Predict(Document):
     format: Literal['fragsim-predict']
     version: Literal[1]
@@ -1329,6 +1337,7 @@ class Predict(Document):
     unexplained: Unexplained | None
     points: list[Points]
     largest: list[Largest]
+    primed: list[Primed]
 
 class ProfileDevice(Record):
     name: str | None

@@ -124,6 +124,25 @@ static bool reach_at(const void *of, uint32_t i, void *element)
 	return true;
 }
 
+/* The best first block of private pools, of a setting. */
+struct frag_predict_primed {
+	const struct frag_choice *choice;
+	const struct frag_primed *primed;
+	uint64_t examined_to;
+};
+
+static bool primed_at(const void *of, uint32_t i, void *element)
+{
+	const struct frag_prime_search *s = &((const struct frag_predict_answer *)of)->found->prime;
+
+	if (!s->of || i >= s->choice_count)
+		return false;
+	*(struct frag_predict_primed *)element = (struct frag_predict_primed){
+		.choice = &s->choices[i], .primed = &s->of[i], .examined_to = s->last,
+	};
+	return true;
+}
+
 /* A predicted trace, or the recorded one. */
 struct frag_predict_source {
 	const struct frag_predict_answer *answer;
@@ -394,6 +413,7 @@ static void print_markdown(const void *what, const struct frag_text_style *to)
 #define SOURCE_CLAIM(m) SOURCE(claim.m)
 #define FOUND(m) FRAG_VIA(predict_answer, found, predicted, m)
 #define ODD(m) FRAG_VIA(predict_odd, odd, odd, m)
+#define PRIMED(m) FRAG_VIA(predict_primed, primed, primed, m)
 #define SIZES(which) FRAG_AT(predict_sizes, of[which])
 #define DISTANCE "the number, as a multiple of the nearest recorded one; null: of changes"
 static const struct frag_field fit_fields[] = {
@@ -467,6 +487,17 @@ static const struct frag_field fit_fields[] = {
 	{ "map", FRAG_TYPE_LIST, FRAG_ARRAY_VIA(predict_reach, reach, reach, map, count),
 	  "all that were tried", .fields = part_fields },
 	{ 0 },
+}, primed_fields[] = {
+	FRAG_CHOICE_FIELDS(predict_primed, choice),
+	{ "bytes", FRAG_TYPE_BYTES, PRIMED(bytes), "the smallest with the lowest peak; null: none lowers"
+	  " it", .absence = FRAG_UNLESS_ZERO },
+	{ "reserved", FRAG_TYPE_CAPACITY, PRIMED(reserved), "the peak then, without a limit, of all"
+	  " devices", .absence = FRAG_UNLESS_MAX },
+	{ "without", FRAG_TYPE_CAPACITY, PRIMED(without), "likewise without such blocks",
+	  .absence = FRAG_UNLESS_MAX },
+	{ "examined_to", FRAG_TYPE_BYTES, FRAG_AT(predict_primed, examined_to), "the largest that was"
+	  " tried, in steps of 2 MiB" },
+	{ 0 },
 }, predict_fields[] = {
 	{ "complete", FRAG_TYPE_FLAG, FRAG_WHOLE, "false: --time or a signal ended the search",
 	  .get = is_complete },
@@ -502,6 +533,8 @@ static const struct frag_field fit_fields[] = {
 	  .fields = point_fields },
 	{ "largest", FRAG_TYPE_LIST, FRAG_WHOLE, "of --largest, one a policy", .each = reach_at,
 	  .fields = reach_fields },
+	{ "primed", FRAG_TYPE_LIST, FRAG_WHOLE, "of --prime-pool: the best block, one a policy",
+	  .each = primed_at, .fields = primed_fields },
 	{ 0 },
 };
 

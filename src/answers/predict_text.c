@@ -532,6 +532,35 @@ static void print_reach(const struct frag_predicted *x, const struct frag_text_s
 		print_map(x, i, to);
 }
 
+/* Which size of the first block of each private pool lowers the peak most. */
+static void print_primed(const struct frag_prime_search *s, const struct frag_text_style *to, int width)
+{
+	struct frag_words w = WORDS(WORDS_ROOM);
+
+	frag_add(&w, "blocks up to %s in steps of %s", CAPACITY(s->last), CAPACITY(FRAG_PRIME_STEP));
+	if (s->last < s->bound)
+		frag_add(&w, "; larger ones may lower the peak further: --runs or --time reaches further");
+	else
+		frag_add(&w, "; larger ones cannot lower the peak");
+	putc('\n', to->f);
+	frag_put_row(to, "tried", "%s", w.text);
+	fprintf(to->f, "%-*s  %11s  %11s  %11s    change\n", width, "setting", "no block", "reserved",
+		"best block");
+	for (uint32_t i = 0; i < s->choice_count; i++) {
+		const struct frag_primed *one = &s->of[i];
+		char shift[FRAG_SHIFT_ROOM];
+
+		frag_put_name(frag_choice_label(&s->choices[i]), width, 0, to->f);
+		frag_put_capacity(one->without, to->f);
+		frag_put_capacity(one->reserved, to->f);
+		if (one->bytes)
+			frag_put_capacity(one->bytes, to->f);
+		else
+			fprintf(to->f, "  %11s", "none");
+		fprintf(to->f, "  %8s\n", frag_predict_shift(shift, one->without, one->reserved));
+	}
+}
+
 void frag_predict_print(const void *what, const struct frag_text_style *to)
 {
 	const struct frag_predict_answer *a = what;
@@ -552,4 +581,6 @@ void frag_predict_print(const void *what, const struct frag_text_style *to)
 		print_source(x, i, to, width);
 	if (x->reaches)
 		print_reach(x, to, width);
+	if (x->prime.of)
+		print_primed(&x->prime, to, width);
 }

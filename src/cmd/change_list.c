@@ -222,6 +222,7 @@ static int read_change(struct frag_program_change *c, const char *name, const ch
 		break;
 	case FRAG_CHANGE_SPLIT:
 	case FRAG_CHANGE_PREALLOCATE:
+	case FRAG_CHANGE_PRIME_POOL:
 		c->bytes = number;
 		break;
 	case FRAG_CHANGE_HOIST:
@@ -307,6 +308,10 @@ int frag_change_list_check(const struct frag_change_list *changes, struct frag_e
 	int rc = 0;
 
 	for (uint32_t i = 0; i < changes->count && !rc; i++) {
+		/* a later change could resize its blocks, whose best size is searched for */
+		if (changes->list[i].kind == FRAG_CHANGE_PRIME_POOL && i + 1 < changes->count)
+			return frag_fail(err, FRAG_EUSAGE, "%s: it must be the last change",
+					 changes->texts[i]);
 		if (changes->list[i].kind != FRAG_CHANGE_SET)
 			continue;
 		rc = frag_choice_parse(&choice, "pytorch", err);

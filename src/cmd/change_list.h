@@ -21,7 +21,7 @@ bool frag_change_list_has(const struct frag_change_list *changes, enum frag_chan
 bool frag_change_list_has_iterations(const struct frag_change_list *changes);
 bool frag_change_list_has_classes(const struct frag_change_list *changes);
 
-/* -FRAG_EUSAGE: PyTorch has no such setting */
+/* -FRAG_EUSAGE: PyTorch has no such setting; a change follows one that must be the last */
 int frag_change_list_check(const struct frag_change_list *changes, struct frag_error *err);
 void frag_change_list_fini(struct frag_change_list *changes);   /* a zeroed one is valid */
 
@@ -54,6 +54,8 @@ void frag_change_list_fini(struct frag_change_list *changes);   /* a zeroed one 
 	  FRAG_CHANGE_ROW(type, member, WARMUP) },                                               \
 	{ 0, "preallocate", "SIZE", "SIZE is allocated and freed first",                         \
 	  FRAG_CHANGE_ROW(type, member, PREALLOCATE) },                                          \
+	{ 0, "prime-pool", "SIZE", "SIZE is allocated and freed first in each private pool",     \
+	  FRAG_CHANGE_ROW(type, member, PRIME_POOL) },                                           \
 	{ 0, "drop", "GLOB", "without the blocks of such a tag",                                 \
 	  FRAG_CHANGE_ROW(type, member, DROP) },                                                 \
 	{ 0, "empty-cache", "MARK",                                                            \

@@ -114,10 +114,10 @@ static const struct frag_opt opts[] = {
 
 static const struct frag_refusal refusals[] = {
 	{ "!at !largest !scale !scale-batch !scale-dtype !split !shard !isolate !hoist !warmup"
-	  " !preallocate !drop !empty-cache !set !park TRACE",
+	  " !preallocate !prime-pool !drop !empty-cache !set !park TRACE",
 	  "missing option: --at NUMBERS, --largest, or a change such as --scale-batch 1/2" },
-	{ "at|largest scale|scale-batch|scale-dtype|split|shard|isolate|hoist|warmup|preallocate|drop"
-	  "|empty-cache|set|park", "--%s changes one trace; --at and --largest predict from several" },
+	{ "at|largest scale|scale-batch|scale-dtype|split|shard|isolate|hoist|warmup|preallocate"
+	  "|prime-pool|drop|empty-cache|set|park", "--%s changes one trace; --at and --largest predict from several" },
 	{ "allow-partial !fail-if", "=--allow-partial is for --fail-if" },
 	{ "largest !device|device=0", "--largest requires --device CARD or SIZE" },
 	{ "up-to|multiple-of !largest", "--%s is for --largest" },
@@ -482,6 +482,7 @@ static int predict_search(struct frag_question *q, struct frag_error *err)
 		.unknown = p->classes.unknown,
 		.scaled = frag_change_list_has(&p->changes, FRAG_CHANGE_SCALE) && p->classes.count,
 		.dropped = frag_change_list_has(&p->changes, FRAG_CHANGE_DROP),
+		.primed = frag_change_list_has(&p->changes, FRAG_CHANGE_PRIME_POOL),
 		.largest = p->largest,
 		.total = p->q.run.total == UINT64_MAX ? 0 : p->q.run.total,
 		.up_to = (uint32_t)p->up_to,

@@ -737,6 +737,14 @@ int frag_predicted_run(struct frag_predicted *x, struct frag_error *err)
 		rc = fit_started(x, err);
 	if (!rc && x->largest)
 		rc = find_max_fitting(x, err);
+	if (!rc && x->primed) {
+		x->prime = (struct frag_prime_search){
+			.tape = x->changed, .choices = x->choices, .devices = x->devices,
+			.choice_count = x->choice_count,
+			.runs = x->runs ? x->runs : FRAG_FIT_RUNS, .job = x->job,
+		};
+		rc = frag_prime_search_run(&x->prime, err);
+	}
 	if (!x->recordings || (rc && rc != -FRAG_EINTERRUPTED))
 		return rc;
 	odd = find_unexplained_sizes(x, err);
@@ -747,6 +755,7 @@ void frag_predicted_fini(struct frag_predicted *x)
 {
 	frag_fits_fini(&x->fits);
 	frag_fits_fini(&x->started);
+	frag_prime_search_fini(&x->prime);
 	while (x->started_tape_count)
 		frag_tape_del(x->started_tapes[--x->started_tape_count]);
 	free(x->started_tapes);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "search/fit_all.h"
+#include "search/prime_pool.h"
 #include "transform/recordings.h"
 
 /* Numbers of one kind after one another, from the first to the last of those that were tried. */
@@ -52,6 +53,7 @@ struct frag_predicted {
 	uint32_t choice_count;
 	uint64_t unknown;               /* bytes of blocks that changes of a class leave alone */
 	bool scaled, dropped;           /* a change is of sizes of classes; or drops blocks */
+	bool primed;                    /* the last change is of FRAG_CHANGE_PRIME_POOL */
 	uint64_t total;                 /* capacity that the program is to fit; 0: none */
 	bool largest;                   /* find the largest number that fits, too */
 	uint32_t up_to, stride;         /* the last to try (0: as far as any could fit), and only
@@ -73,6 +75,7 @@ struct frag_predicted {
 						 * allocs first */
 	uint64_t odd_allocs;
 	uint32_t odd_tags;              /* that there are in all */
+	struct frag_prime_search prime; /* if `primed` is set */
 	uint64_t *margins;              /* of each source: how much larger its devices are because of
 					 * workspaces that may start there; 0: none is counted */
 	bool sums;                      /* of these: of sums, which not every kernel takes */

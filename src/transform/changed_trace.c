@@ -181,6 +181,9 @@ static int changed_judge(const struct frag_stage *s, struct frag_error *err)
 	if (c->kind == FRAG_CHANGE_WARMUP ? !s->fits : c->kind > FRAG_CHANGE_DROP && !s->at_mark)
 		return frag_fail(err, FRAG_EUSAGE, "%s: %s has no such mark; fragsim trace info lists"
 				 " them", c->text, s->path);
+	if (c->kind == FRAG_CHANGE_PRIME_POOL && !s->changes)
+		return frag_fail(err, FRAG_EUSAGE, "%s: %s has no private pool: no block is in a pool"
+				 " other than 0", c->text, s->path);
 	if (c->glob && !s->fits && s->ops != &frag_stage_lives)
 		return frag_fail(err, FRAG_EUSAGE, "%s: no block of %s has such a tag; fragsim trace info"
 				 " lists the tags", c->text, s->path);
@@ -336,6 +339,7 @@ static bool changed_add_change(struct frag_chain *chain,
 		[FRAG_CHANGE_ISOLATE] = &frag_stage_isolate,
 		[FRAG_CHANGE_WARMUP] = &frag_stage_warmup,
 		[FRAG_CHANGE_PREALLOCATE] = &frag_stage_preallocate,
+		[FRAG_CHANGE_PRIME_POOL] = &frag_stage_prime_pool,
 		[FRAG_CHANGE_EMPTY_CACHE] = &frag_stage_operation,
 		[FRAG_CHANGE_SET] = &frag_stage_operation, [FRAG_CHANGE_PARK] = &frag_stage_park,
 	};

@@ -21,6 +21,7 @@ enum frag_change_kind {
 	FRAG_CHANGE_HOIST,
 	FRAG_CHANGE_WARMUP,
 	FRAG_CHANGE_PREALLOCATE,
+	FRAG_CHANGE_PRIME_POOL,
 	FRAG_CHANGE_DROP,
 	FRAG_CHANGE_EMPTY_CACHE,
 	FRAG_CHANGE_SET,
@@ -38,7 +39,7 @@ enum frag_change_by { FRAG_BY_TAG, FRAG_BY_LIFE, FRAG_BY_SIZE };
 struct frag_program_change {
 	enum frag_change_kind kind;
 	uint64_t numerator, denominator;        /* scale, shard: of a size */
-	uint64_t bytes;                 /* split: of a piece; preallocate */
+	uint64_t bytes;                 /* split: of a piece; preallocate, prime_pool */
 	enum frag_change_by by;         /* isolate */
 	uint64_t limits[FRAG_CHANGE_LIMITS];    /* by size: rising */
 	uint32_t limit_count;

@@ -41,7 +41,8 @@ struct frag_stage {
 };
 
 extern const struct frag_stage_ops frag_stage_lives, frag_stage_sizes, frag_stage_isolate,
-	frag_stage_warmup, frag_stage_preallocate, frag_stage_operation, frag_stage_park;
+	frag_stage_warmup, frag_stage_preallocate, frag_stage_prime_pool, frag_stage_operation,
+	frag_stage_park;
 
 /* Gives an item to the stage behind. */
 int frag_stage_emit(struct frag_stage *s, const struct frag_item *item, struct frag_error *err);

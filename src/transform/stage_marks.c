@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "events/repeated_marks.h"
 #include "trace/header_scan.h"
+#include "trace/name_tables.h"
 #include "transform/stage.h"
 
 /*
@@ -212,7 +213,7 @@ const struct frag_stage_ops frag_stage_operation = {
 	.put = operation_put,
 };
 
-/* One of the iterations beforehand, or one large block: warmup, preallocate. */
+/* One of the iterations beforehand, or large blocks: warmup, preallocate, prime_pool. */
 
 /*
  * A warm-up is a copy of the window from a mark to the next one of its kind, before the first mark
@@ -443,36 +444,89 @@ struct preallocate {
 	bool done[FRAG_DEVICES_MAX];
 };
 
-/*
- * In front of the first alloc of each device, on its stream and in its pool: a block, and its
- * free.
- */
-static int preallocate_put(struct frag_stage *s, const struct frag_item *item,
-			   struct frag_error *err)
+/* A block in front of an alloc, on its stream and in its pool, and its free. */
+static int put_before(struct frag_stage *s, const struct frag_item *item, const char *tag,
+		      struct frag_error *err)
 {
-	static const char tag[] = "preallocated";
-	struct preallocate *p = s->state;
-	const uint64_t device = item->rec.members & FRAG_HAS_DEVICE ? item->rec.device : 0;
 	struct frag_item block = *item;
-	int rc;
+	int rc = frag_chain_block(s->chain, &block.block, err);
 
-	if (item->rec.op != FRAG_OP_ALLOC || p->done[device])
-		return frag_stage_emit(s, item, err);
-	p->done[device] = s->changes = true;
-	rc = frag_chain_block(s->chain, &block.block, err);
+	s->changes = true;
 	rc = rc ? rc : frag_chain_id(s->chain, block.block, err);
 	block.rec.members |= FRAG_HAS_TAG;
-	block.rec.tag = (struct frag_text){ .text = tag, .length = sizeof(tag) - 1 };
+	block.rec.tag = (struct frag_text){ .text = tag, .length = (uint32_t)strlen(tag) };
 	block.rec.size = s->change->bytes;
 	frag_chain_name(s->chain, &block);
 	rc = rc ? rc : frag_stage_emit(s, &block, err);
 	block.rec.op = FRAG_OP_FREE;
 	block.rec.members &= FRAG_HAS_OP | FRAG_HAS_ID | FRAG_HAS_T;
-	rc = rc ? rc : frag_stage_emit(s, &block, err);
+	return rc ? rc : frag_stage_emit(s, &block, err);
+}
+
+/* In front of the first alloc of each device. */
+static int preallocate_put(struct frag_stage *s, const struct frag_item *item,
+			   struct frag_error *err)
+{
+	struct preallocate *p = s->state;
+	const uint64_t device = item->rec.members & FRAG_HAS_DEVICE ? item->rec.device : 0;
+	int rc = 0;
+
+	if (item->rec.op == FRAG_OP_ALLOC && !p->done[device]) {
+		p->done[device] = true;
+		rc = put_before(s, item, "preallocated", err);
+	}
 	return rc ? rc : frag_stage_emit(s, item, err);
 }
 
 const struct frag_stage_ops frag_stage_preallocate = {
 	.state_size = sizeof(struct preallocate),
 	.put = preallocate_put,
+};
+
+struct prime_pool {
+	struct frag_handles pools;      /* of the trace; the integer 0 is the default pool, index 0 */
+	struct frag_map done;           /* by pool and device */
+};
+
+static bool prime_pool_init(struct frag_stage *s)
+{
+	struct prime_pool *p = s->state;
+
+	return frag_handles_init(&p->pools, frag_hash_seed()) && frag_map_init(&p->done, frag_hash_seed());
+}
+
+static void prime_pool_fini(struct frag_stage *s)
+{
+	struct prime_pool *p = s->state;
+
+	frag_handles_fini(&p->pools);
+	frag_map_fini(&p->done);
+}
+
+/* In front of the first alloc of each private pool of each device. */
+static int prime_pool_put(struct frag_stage *s, const struct frag_item *item, struct frag_error *err)
+{
+	struct prime_pool *p = s->state;
+	const uint64_t device = item->rec.members & FRAG_HAS_DEVICE ? item->rec.device : 0;
+	uint32_t pool;
+	int rc = 0;
+
+	if (item->rec.op != FRAG_OP_ALLOC || !(item->rec.members & FRAG_HAS_POOL))
+		return frag_stage_emit(s, item, err);
+	pool = frag_handles_index(&p->pools, &item->rec.pool);
+	if (pool == UINT32_MAX)
+		return frag_fail_nomem(err);
+	if (pool && frag_map_get(&p->done, (uint64_t)pool << 32 | device) == FRAG_MAP_NONE) {
+		if (!frag_map_add(&p->done, (uint64_t)pool << 32 | device, 0))
+			return frag_fail_nomem(err);
+		rc = put_before(s, item, "primed pool", err);
+	}
+	return rc ? rc : frag_stage_emit(s, item, err);
+}
+
+const struct frag_stage_ops frag_stage_prime_pool = {
+	.state_size = sizeof(struct prime_pool),
+	.init = prime_pool_init,
+	.put = prime_pool_put,
+	.fini = prime_pool_fini,
 };

@@ -34,6 +34,7 @@ static const struct frag_program_change changes[] = {
 	{ .kind = FRAG_CHANGE_WARMUP, .mark = "step1", .text = "warmup" },
 	{ .kind = FRAG_CHANGE_PREALLOCATE, .bytes = 4096, .text = "preallocate" },
 	{ .kind = FRAG_CHANGE_DROP, .glob = "*", .text = "drop" },
+	{ .kind = FRAG_CHANGE_PRIME_POOL, .bytes = 4096, .text = "prime pool" },
 };
 #define KINDS (sizeof(changes) / sizeof(*changes))
 #define SIZES_ONLY 3            /* so many of the first keep the events */

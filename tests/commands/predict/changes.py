@@ -195,6 +195,9 @@ def by_model(seed: int) -> list[str]:
         more, change = random_change(rng, wanted)
         words += more
         wanted = change(wanted)
+    if rng.random() < 0.3 and any(ev.get('pool', 0) != 0 for ev in wanted if ev['op'] == 'alloc'):
+        words += ['--prime-pool', 70000]
+        wanted = model.prime_pool(wanted, 70000)
     done = fragsim('predict', '-q', write('in.ndjson', events), *words, '--trace', 'out.ndjson')
     if done.returncode == 4 and '--park' in words and b'which was released' in done.stderr:
         return []       # a parked block cannot return into a pool that is no more
@@ -411,6 +414,57 @@ def metas() -> list[str]:
     return bad
 
 
+def reserved(trace: str, *words: str) -> int:
+    done = fragsim('run', '-q', '--json', '-', '--device-bytes', '0', *words, trace)
+    return json.loads(done.stdout)['runs'][0]['peak']['reserved']
+
+
+def best_block() -> list[str]:
+    """Of all sizes of the first block of a pool, each in a run of its own, the smallest with the lowest peak."""
+    bad = []
+    for seed in range(2):
+        rng = random.Random(seed)
+        events: list[dict] = []
+        live: list = []
+        for i in range(60):
+            pool = rng.choice([0, 1, 'p'])
+            events.append({'op': 'alloc', 'id': i, 'size': rng.randrange(1, 11 << 20)} | ({'pool': pool} if pool else {}))
+            live.append(i)
+            while len(live) > 4:
+                events.append({'op': 'free', 'id': live.pop(rng.randrange(len(live)))})
+        trace = write('in.ndjson', events, 1)
+        policy = ['-p', ('pytorch', 'bestfit')[seed]]
+        done = fragsim('predict', '-q', trace, '--prime-pool', '2MiB', *policy, '--json', '-')
+        found = json.loads(done.stdout)['primed'][0]
+        peaks = [reserved(trace, *policy)]
+        for i in range(1, 50):
+            fragsim('predict', '-q', trace, '--prime-pool', f'{2 * i}MiB', '--trace', 'out.ndjson')
+            peaks.append(reserved('out.ndjson', *policy))
+        best = peaks.index(min(peaks))
+        if found['examined_to'] > 49 << 21 or (found['bytes'] or 0, found['reserved'], found['without']) \
+                != (best << 21, peaks[best], peaks[0]):
+            bad.append(f'seed {seed}: {found}, not {best << 21}, {peaks[best]}, {peaks[0]}')
+    return bad
+
+
+def real_pools() -> list[str]:
+    """A program of PyTorch with two private pools: its peaks after such a block of each size."""
+    peaks = json.loads((HERE / 'recordings' / 'pools.json').read_text())
+    bad = []
+    for mib, peak in peaks.items():
+        if mib == '0':
+            continue
+        done = fragsim('predict', '-q', f'{HERE}/recordings/pools.ndjson.gz', '--prime-pool', f'{mib}MiB',
+                       '--alloc-conf', '', '--json', '-')
+        found = json.loads(done.stdout)
+        if (found['changed']['fits'][0]['reserved'], found['primed'][0]['without']) != (peak, peaks['0']):
+            bad.append(f'{mib} MiB: {found["changed"]["fits"][0]["reserved"]}, not {peak}')
+    best = min(peaks, key=lambda mib: (peaks[mib], int(mib)))
+    if found['primed'][0]['bytes'] != int(best) << 20:
+        bad.append(f'{found["primed"][0]}, not {best} MiB')
+    return bad
+
+
 def taken_names() -> list[str]:
     """A pool that is called as an isolated one stays another pool, whichever comes first."""
     first = [{'op': 'alloc', 'id': 1, 'size': 10}, {'op': 'alloc', 'id': 2, 'size': 1000}]
@@ -446,6 +500,7 @@ def refusals() -> list[str]:
             (['--of', 'a'], 'right before'), (['--hoist', '--of', 'weights'], 'right before'),
             (['--scale', '2', '--of', 'weights', '--of', 'inputs'], 'one already'),
             (['--scale', '2', '--of', 'inputs'], 'no block'), (['--at', '3', '--hoist'], 'changes one trace'), (['--preallocate', '0'], 'too small'),
+            (['--prime-pool', '2MiB'], 'has no private pool'), (['--prime-pool', '2MiB', '--hoist'], 'the last change'),
             (['--grow', '2'], 'unknown option'), (['--hoist', 'in.ndjson'], 'one TRACE'),
             (['--hoist', '--device-bytes', '0'], 'no limit'),
             (['--hoist', '--trace', 'in.ndjson'], 'replace')):
@@ -476,5 +531,6 @@ def check(tap: Tap) -> None:
             ('half the batch is that of the real program', half_the_batch),
             ('figures are those of fit and run', table), ('all formats agree', formats),
             ('all forms of a trace agree', forms), ('meta names the changes', metas),
-            ('pools keep apart', taken_names), ('bad input of changes is one line', refusals)):
+            ('pools keep apart', taken_names), ('the best block of a pool', best_block),
+            ('blocks in real pools', real_pools), ('bad input of changes is one line', refusals)):
         tap.result(name, found())

@@ -212,6 +212,21 @@ def preallocate(events: list[dict], size: int) -> list[dict]:
     return out
 
 
+def prime_pool(events: list[dict], size: int) -> list[dict]:
+    seen: set = set()
+    out = []
+    for ev in events:
+        pool = repr(ev.get('pool', 0)), ev.get('device', 0)
+        if ev['op'] == 'alloc' and pool[0] != '0' and pool not in seen:
+            seen.add(pool)
+            block = next(FRESH)
+            out.append({**ev, 'size': size, 'id': None, '_b': block, 'tag': 'primed pool'})
+            free = {'op': 'free', 'id': None, '_b': block}
+            out.append({**free, 't': ev['t']} if 't' in ev else free)
+        out.append(ev)
+    return out
+
+
 def fits_mark(ev: dict, glob: str) -> bool:
     return ev['op'] == 'mark' and fnmatch.fnmatchcase(ev['name'], glob)
 
