@@ -156,6 +156,22 @@ struct frag_snapshot_load {
 	uint32_t actions[FRAG_ACT_OTHER];       /* numbers, plus 1, of the texts last seen */
 };
 
+/* What the names of a function and its file imply of a frame, whichever its line. */
+struct frag_frame_kind {
+	struct frag_text file, name;    /* borrowed; text NULL: there is none */
+	bool has_line, known;
+	uint8_t origin, maker, purpose; /* enum frag_origin, frag_maker, frag_purpose, and flags */
+};
+#define FRAG_FRAME_KINDS 1024
+
+/* A list of frames, once it is asked for. */
+struct frag_snapshot_stack {
+	struct frag_text tag;
+	uint32_t number;                /* in the table of stacks; 0: not known */
+	uint16_t maker;                 /* enum frag_maker, with flags */
+	bool judged, tagged;            /* maker, tag are known */
+};
+
 struct frag_snapshot {
 	struct frag_whole whole;
 	struct frag_values values;
@@ -175,17 +191,14 @@ struct frag_snapshot {
 	uint32_t note_count, note_capacity;
 	struct frag_annotation *remarks;
 	uint32_t remark_count, remark_capacity;
-	uint32_t *tag_of;               /* by number of list plus 1: of stacks, once asked for; ... */
-	struct frag_text *tags;         /* ... their tags, by this less 1 */
-	uint32_t tag_count, tag_capacity;
+	struct frag_map known_at;       /* by number of list plus 1: where it is among ... */
+	struct frag_snapshot_stack *known;      /* ... the stacks that were asked for */
+	uint32_t known_count, known_capacity;
 	struct frag_text backward;      /* tag of the request that began the pass; NULL: none runs */
 	enum frag_stacks stacks;
 	struct frag_stack_table table;       /* whole stacks, built on request */
-	uint32_t *stack_of, *frame_of;  /* its numbers, by number of list, and of dict */
-	uint8_t *origin_of;             /* by number of dict: 1 + enum frag_origin; 0: unknown */
-	uint8_t *frame_maker_of;        /* likewise: 1 + enum frag_maker of the frame alone */
-	uint8_t *frame_purpose_of;      /* likewise: 1 + enum frag_purpose */
-	uint16_t *maker_of;             /* by number of list plus 1: 1 + enum frag_maker */
+	uint32_t *frame_of;             /* its numbers, by number of dict */
+	struct frag_frame_kind frame_kinds[FRAG_FRAME_KINDS];   /* those seen last, by a hash */
 	struct frag_layouts frame_layouts;
 	struct frag_snapshot_plan *plan;
 	uint32_t plan_count, plan_capacity;

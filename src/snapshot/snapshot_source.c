@@ -318,14 +318,9 @@ static void source_close(void *state)
 	free(s->pools);
 	free(s->notes);
 	free(s->remarks);
-	free(s->tag_of);
-	free(s->tags);
-	free(s->stack_of);
+	frag_map_fini(&s->known_at);
+	free(s->known);
 	free(s->frame_of);
-	free(s->origin_of);
-	free(s->frame_maker_of);
-	free(s->frame_purpose_of);
-	free(s->maker_of);
 	frag_stacks_fini(&s->table);
 	free(s->plan);
 	free(s->change);

@@ -394,19 +394,42 @@ struct top {
 	struct frag_frame callee;    /* the innermost of a package that the program's called; or none */
 };
 
-/* Many stacks share a frame: its origin is found once. */
-static enum frag_origin origin_at(struct frag_snapshot *s, const struct frag_value *list,
-				  uint32_t i)
+#define FRAME_IS_WORKSPACE 0x80 /* of the maker of a frame */
+#define FRAME_IS_PART 0x10      /* of its purpose: a comprehension or lambda of the next frame */
+
+/* The line of a frame tells native code from Python, no more. */
+static void judge_frame(const struct frag_frame *f, struct frag_frame_kind *out)
 {
-	const struct frag_value *dict = frag_list_at(&s->values, list, i);
-	uint8_t *known = &s->origin_of[frag_value_number(&s->values, dict)];
+	const enum frag_origin origin = frag_frame_origin(f->file, f->line);
 
-	if (!*known) {
-		const struct frag_frame f = frame_at(s, list, i);
+	*out = (struct frag_frame_kind){
+		.file = f->file, .name = f->name, .has_line = f->line, .known = true,
+		.origin = (uint8_t)origin, .maker = (uint8_t)maker_of_frame(f, origin),
+		.purpose = frag_frame_purpose(f, origin),
+	};
+	if (f->name.length && f->name.text[0] == '<' && !frag_text_equals(f->name, "<module>"))
+		out->purpose |= FRAME_IS_PART;
+	if (origin == FRAG_ORIGIN_NATIVE && is_workspace(f->name))
+		out->maker |= FRAME_IS_WORKSPACE;
+}
 
-		*known = (uint8_t)(1 + frag_frame_origin(f.file, f.line));
-	}
-	return (enum frag_origin)(*known - 1);
+/*
+ * What the names of frame i imply. Stacks have thousands of lines of the same functions, and equal
+ * text of a pickle is in one place, so the place tells two names apart.
+ */
+static struct frag_frame_kind kind_at(struct frag_snapshot *s, const struct frag_value *list,
+				      uint32_t i)
+{
+	const struct frag_frame f = frame_at(s, list, i);
+	const uint64_t key = frag_hash_mix((uintptr_t)f.file.text * 31 + (uintptr_t)f.name.text
+					   + f.name.length);
+	struct frag_frame_kind *kind = &s->frame_kinds[key % FRAG_FRAME_KINDS];
+
+	if (!kind->known || kind->file.text != f.file.text || kind->name.text != f.name.text
+	    || kind->file.length != f.file.length || kind->name.length != f.name.length
+	    || kind->has_line != (f.line > 0))
+		judge_frame(&f, kind);
+	return *kind;
 }
 
 /*
@@ -434,11 +457,11 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 	enum frag_origin best = FRAG_ORIGIN_NATIVE;
 
 	for (uint32_t i = 0; i < count && best < FRAG_ORIGIN_PROGRAM; i++) {
-		const enum frag_origin origin = origin_at(s, list, i);
+		const struct frag_frame_kind kind = kind_at(s, list, i);
+		const enum frag_origin origin = (enum frag_origin)kind.origin;
 
-		if (origin == FRAG_ORIGIN_NATIVE && !top.workspace.text
-		    && is_workspace(frame_at(s, list, i).name))
-			top.workspace = frame_at(s, list, i).name;
+		if (kind.maker & FRAME_IS_WORKSPACE && !top.workspace.text)
+			top.workspace = kind.name;
 		if (origin <= best)
 			continue;
 		if (origin == FRAG_ORIGIN_PROGRAM && best == FRAG_ORIGIN_PACKAGE)
@@ -455,30 +478,6 @@ static struct top find_top(struct frag_snapshot *s, const struct frag_value *lis
 #define IS_NATIVE 0x40          /* no frame is of Python; */
 #define IS_WORKSPACE 0x20       /* a library's, for its kernels */
 #define PURPOSE_SHIFT 8         /* above these: an enum frag_purpose */
-#define FRAME_IS_WORKSPACE 0x80 /* of the maker of a frame */
-#define FRAME_IS_PART 0x10      /* of its purpose: a comprehension or lambda of the next frame */
-
-/* The maker and the purpose of a frame alone, which many stacks share. */
-static void judge_frame(struct frag_snapshot *s, const struct frag_value *list, uint32_t i,
-			uint8_t **maker, uint8_t **purpose)
-{
-	const uint32_t number = frag_value_number(&s->values, frag_list_at(&s->values, list, i));
-
-	*maker = &s->frame_maker_of[number];
-	*purpose = &s->frame_purpose_of[number];
-	if (!**maker) {
-		const struct frag_frame frame = frame_at(s, list, i);
-		const enum frag_origin origin = origin_at(s, list, i);
-
-		**maker = (uint8_t)(1 + maker_of_frame(&frame, origin));
-		**purpose = frag_frame_purpose(&frame, origin);
-		if (frame.name.length && frame.name.text[0] == '<'
-		    && !frag_text_equals(frame.name, "<module>"))
-			**purpose |= FRAME_IS_PART;
-		if (origin == FRAG_ORIGIN_NATIVE && is_workspace(frame.name))
-			**maker |= FRAME_IS_WORKSPACE;
-	}
-}
 
 /* Which frame of Python requested a block itself. */
 struct innermost {
@@ -509,20 +508,17 @@ static uint16_t find_maker(struct frag_snapshot *s, const struct frag_value *lis
 	uint16_t flags = 0, purpose = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const enum frag_origin origin = origin_at(s, list, i);
-		uint8_t *of_frame, *for_what;
-		enum frag_maker here;
-		bool first;
+		const struct frag_frame_kind kind = kind_at(s, list, i);
+		const enum frag_origin origin = (enum frag_origin)kind.origin;
+		const enum frag_maker here = (enum frag_maker)(kind.maker & ~FRAME_IS_WORKSPACE);
+		const bool first = is_innermost(&seen, origin, kind.purpose & FRAME_IS_PART);
 
 		native = native && origin == FRAG_ORIGIN_NATIVE;
-		judge_frame(s, list, i, &of_frame, &for_what);
-		if (*of_frame & FRAME_IS_WORKSPACE)
+		if (kind.maker & FRAME_IS_WORKSPACE)
 			flags |= IS_WORKSPACE;
-		first = is_innermost(&seen, origin, *for_what & FRAME_IS_PART);
 		if (maker == FRAG_MAKER_UNKNOWN && !purpose
-		    && (first || !(*for_what & FRAG_PURPOSE_IF_INNERMOST)))
-			purpose = *for_what & (FRAG_PURPOSE_IF_INNERMOST - 1);
-		here = (enum frag_maker)((*of_frame & ~FRAME_IS_WORKSPACE) - 1);
+		    && (first || !(kind.purpose & FRAG_PURPOSE_IF_INNERMOST)))
+			purpose = kind.purpose & (FRAG_PURPOSE_IF_INNERMOST - 1);
 		if (maker == FRAG_MAKER_FORWARD
 		    && (here == FRAG_MAKER_BACKWARD || here == FRAG_MAKER_RECOMPUTE)) {
 			maker = FRAG_MAKER_RECOMPUTE;
@@ -530,7 +526,7 @@ static uint16_t find_maker(struct frag_snapshot *s, const struct frag_value *lis
 			break;
 		}
 		if (maker == FRAG_MAKER_UNKNOWN && here == FRAG_MAKER_BACKWARD
-		    && frag_text_equals(frame_at(s, list, i).name, "_make_grads"))
+		    && frag_text_equals(kind.name, "_make_grads"))
 			return FRAG_MAKER_BACKWARD | BEGINS_BACKWARD;
 		if (maker == FRAG_MAKER_UNKNOWN)
 			maker = here;
@@ -540,25 +536,36 @@ static uint16_t find_maker(struct frag_snapshot *s, const struct frag_value *lis
 			  | (uint32_t)purpose << PURPOSE_SHIFT);
 }
 
-/* Without memory for the tables it is unknown. */
-static uint16_t maker_of(struct frag_snapshot *s, uint32_t frames)
+/* What is known of a list of frames, which thousands of events share. NULL: out of memory. */
+static struct frag_snapshot_stack *known_of(struct frag_snapshot *s, uint32_t frames)
 {
-	const size_t count = (size_t)s->values.count + 1;
+	struct frag_snapshot_stack *k;
+	uint32_t at;
+
+	FRAG_ASSERT(frames && frames <= s->values.count);
+	if (!s->known_at.entries && !frag_map_init(&s->known_at, frag_hash_seed()))
+		return NULL;
+	at = frag_map_get(&s->known_at, frames);
+	if (at != FRAG_MAP_NONE)
+		return &s->known[at];
+	if (!FRAG_GROW(s->known, s->known_capacity, s->known_count)
+	    || !frag_map_add(&s->known_at, frames, s->known_count))
+		return NULL;
+	k = &s->known[s->known_count++];
+	*k = (struct frag_snapshot_stack){ .tagged = false };
+	return k;
+}
+
+static uint16_t maker_of(struct frag_snapshot *s, uint32_t frames, struct frag_snapshot_stack *k)
+{
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
 
-	if (s->stacks == FRAG_STACKS_NONE || !frag_list_count(list))
+	if (!frag_list_count(list))
 		return FRAG_MAKER_UNKNOWN;
-	s->maker_of = s->maker_of ? s->maker_of : calloc(count, sizeof(*s->maker_of));
-	s->frame_maker_of = s->frame_maker_of ? s->frame_maker_of
-					      : calloc(count, sizeof(*s->frame_maker_of));
-	s->frame_purpose_of = s->frame_purpose_of ? s->frame_purpose_of
-						  : calloc(count, sizeof(*s->frame_purpose_of));
-	s->origin_of = s->origin_of ? s->origin_of : calloc(count, sizeof(*s->origin_of));
-	if (!s->maker_of || !s->frame_maker_of || !s->frame_purpose_of || !s->origin_of)
-		return FRAG_MAKER_UNKNOWN;
-	if (!s->maker_of[frames])
-		s->maker_of[frames] = (uint16_t)(1 + find_maker(s, list, frag_list_count(list)));
-	return (uint16_t)(s->maker_of[frames] - 1);
+	if (!k->judged)
+		k->maker = find_maker(s, list, frag_list_count(list));
+	k->judged = true;
+	return k->maker;
 }
 
 /* The stack's tag, for as long as the snapshot is there. */
@@ -616,10 +623,11 @@ static void append(char **at, const char *before, struct frag_text text, size_t 
  * Their requests belong to the backward pass that the program began last, up to its next other
  * request; an optimizer may run within the pass.
  */
-static void name_pass(struct frag_snapshot *s, uint32_t frames, char **at, struct frag_text *tag)
+static void name_pass(struct frag_snapshot *s, uint32_t frames, uint16_t flags, char **at,
+		      struct frag_text *tag)
 {
 	static const struct frag_text autograd = { .text = "autograd", .length = 8 };
-	const unsigned maker = maker_of(s, frames) & (IS_WORKSPACE - 1 + IS_NATIVE + BEGINS_BACKWARD);
+	const unsigned maker = flags & (IS_WORKSPACE - 1 + IS_NATIVE + BEGINS_BACKWARD);
 
 	if (maker & BEGINS_BACKWARD) {
 		s->backward = *tag;
@@ -632,36 +640,26 @@ static void name_pass(struct frag_snapshot *s, uint32_t frames, char **at, struc
 	}
 }
 
-/* Thousands of events share a stack, so the tag of each list of frames is made once and kept. */
+/* The tag of each list of frames is made once and kept. */
 static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
+			      struct frag_snapshot_stack *k, uint16_t flags,
 			      char room[FRAG_TAG_ROOM], struct frag_text *tag)
 {
 	enum frag_add rc = FRAG_ADDED;
 	char *at = room;
 
-	FRAG_ASSERT(frames <= s->values.count && note <= s->note_count);
+	FRAG_ASSERT(note <= s->note_count);
 	*tag = (struct frag_text){ .text = NULL };
-	if (s->stacks == FRAG_STACKS_NONE)
-		return rc;
-	if (!s->tag_of)
-		s->tag_of = calloc((size_t)s->values.count + 1, sizeof(*s->tag_of));
-	if (!s->origin_of)
-		s->origin_of = calloc((size_t)s->values.count + 1, sizeof(*s->origin_of));
-	if (!s->tag_of || !s->origin_of)
-		return FRAG_ADD_NOMEM;
-	if (frames) {
+	if (frames && !k->tagged) {
 		const struct frag_value *list = &s->values.table[frames - 1];
 
-		if (!s->tag_of[frames]) {
-			if (!FRAG_GROW(s->tags, s->tag_capacity, s->tag_count))
-				return FRAG_ADD_NOMEM;
-			rc = top_of(s, list, frag_list_count(list), tag);
-			s->tags[s->tag_count++] = *tag;
-			s->tag_of[frames] = s->tag_count;
-		}
-		*tag = s->tags[s->tag_of[frames] - 1];
+		rc = top_of(s, list, frag_list_count(list), tag);
+		k->tag = *tag;
+		k->tagged = true;
 	}
-	name_pass(s, frames, &at, tag);
+	if (frames)
+		*tag = k->tag;
+	name_pass(s, frames, flags, &at, tag);
 	if (note && at == room && tag->text)
 		append(&at, "", *tag, 2 * FRAME_MAX + 32, "");
 	if (note)
@@ -691,15 +689,12 @@ static FRAG_OR_NOMEM frame_number(struct frag_snapshot *s, const struct frag_val
 
 static bool begin_table(struct frag_snapshot *s)
 {
-	const size_t count = (size_t)s->values.count + 1;
-
-	if (s->stack_of)
+	if (s->frame_of)
 		return true;
-	if (!s->frame_of && !frag_stacks_init(&s->table, frag_hash_seed()))
+	if (!frag_stacks_init(&s->table, frag_hash_seed()))
 		return false;
-	s->frame_of = calloc(count, sizeof(*s->frame_of));
-	s->stack_of = s->frame_of ? calloc(count, sizeof(*s->stack_of)) : NULL;
-	return s->stack_of != NULL;
+	s->frame_of = calloc((size_t)s->values.count + 1, sizeof(*s->frame_of));
+	return s->frame_of;
 }
 
 /*
@@ -707,19 +702,19 @@ static bool begin_table(struct frag_snapshot *s)
  * of new entries is counted: a small file of lists that share their items could fill the
  * memory. *stack is 0 where there is none, or too much of it.
  */
-static FRAG_OR_NOMEM stack_of(struct frag_snapshot *s, uint32_t frames, uint32_t *stack)
+static FRAG_OR_NOMEM stack_of(struct frag_snapshot *s, uint32_t frames,
+			      struct frag_snapshot_stack *k, uint32_t *stack)
 {
 	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
 	uint32_t count = frag_list_count(list), number = 0, frame;
 
-	FRAG_ASSERT(frames <= s->values.count);
 	*stack = 0;
 	if (s->stacks != FRAG_STACKS_ALL || !count)
 		return true;
 	if (!begin_table(s))
 		return false;
-	if (s->stack_of[frames]) {
-		*stack = s->stack_of[frames];
+	if (k->number) {
+		*stack = k->number;
 		return true;
 	}
 	for (uint32_t i = count < FRAG_FRAMES_MAX ? count : FRAG_FRAMES_MAX; i; i--) {
@@ -731,21 +726,33 @@ static FRAG_OR_NOMEM stack_of(struct frag_snapshot *s, uint32_t frames, uint32_t
 		if (s->table.count > before && !frag_values_take(&s->values, STACK_MEMORY))
 			return true;
 	}
-	*stack = s->stack_of[frames] = number;
+	*stack = k->number = number;
 	return true;
 }
 
 enum frag_add frag_snapshot_tag(struct frag_snapshot *s, uint32_t frames, uint32_t note,
 				char room[FRAG_TAG_ROOM], struct frag_record *rec)
 {
-	enum frag_add rc = make_tag(s, frames, note, room, &rec->tag);
-	const uint32_t flags = maker_of(s, frames), maker = flags & (IS_WORKSPACE - 1);
+	struct frag_snapshot_stack *k = NULL;
+	enum frag_add rc;
+	uint16_t flags;
 
+	rec->tag.text = NULL;
+	rec->stack = 0;
+	if (s->stacks == FRAG_STACKS_NONE)
+		return FRAG_ADDED;
+	if (frames)
+		k = known_of(s, frames);
+	if (frames && !k)
+		return FRAG_ADD_NOMEM;
+	flags = maker_of(s, frames, k);
+	rc = make_tag(s, frames, note, k, flags, room, &rec->tag);
 	if (rec->tag.text)
 		rec->members |= FRAG_HAS_TAG;
-	rec->members |= maker << FRAG_MAKER_SHIFT | (flags & IS_WORKSPACE ? FRAG_IS_WORKSPACE : 0)
-			| flags >> PURPOSE_SHIFT << FRAG_PURPOSE_SHIFT;
-	if (!stack_of(s, frames, &rec->stack))
+	rec->members |= (uint32_t)(flags & (IS_WORKSPACE - 1)) << FRAG_MAKER_SHIFT
+			| (flags & IS_WORKSPACE ? FRAG_IS_WORKSPACE : 0)
+			| (uint32_t)flags >> PURPOSE_SHIFT << FRAG_PURPOSE_SHIFT;
+	if (!stack_of(s, frames, k, &rec->stack))
 		return FRAG_ADD_NOMEM;
 	if (rec->stack)
 		rec->members |= FRAG_HAS_STACK;
