@@ -9,6 +9,8 @@
 #include "base/bug.h"
 #include "events/id_map.h"
 
+#define COUNTED_TIMES 4         /* times to a change, at most, for them to be counted */
+
 /* An allocation or a free, also at the ends of a gap; at one time, frees come first. */
 struct change {
 	uint64_t time;                  /* step times plan->scale, or a time between two steps */
@@ -33,6 +35,44 @@ static void add_run(struct change *out, size_t *count, uint64_t from, uint64_t t
 		return;
 	out[(*count)++] = (struct change){ from, buffer, true };
 	out[(*count)++] = (struct change){ to, buffer, false };
+}
+
+/* Puts them in order: by counting, where times are steps; else by comparisons. False: out of memory (host). */
+static bool sort_changes(struct change **changes, size_t count)
+{
+	struct change *from = *changes, *to;
+	uint64_t least = UINT64_MAX, most = 0;
+	size_t *at, sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		least = frag_min(least, from[i].time);
+		most = frag_max(most, from[i].time);
+	}
+	if (!count || (most - least) / COUNTED_TIMES >= count) {
+		FRAG_SORT(from, count, address_space_in_order);
+		return true;
+	}
+	at = calloc(2 * (size_t)(most - least + 1), sizeof(*at));
+	to = malloc(count * sizeof(*to));
+	for (size_t i = 0; at && to && i < count; i++)
+		at[2 * (from[i].time - least) + from[i].birth]++;
+	for (size_t t = 0; at && t < 2 * (size_t)(most - least + 1); t++) {
+		const size_t here = at[t];
+
+		at[t] = sum;
+		sum += here;
+	}
+	/* those of one time are in the order of their buffers, and stay in it */
+	for (size_t i = 0; at && to && i < count; i++)
+		to[at[2 * (from[i].time - least) + from[i].birth]++] = from[i];
+	free(at);
+	if (!at || !to) {
+		free(to);
+		return false;
+	}
+	free(from);
+	*changes = to;
+	return true;
 }
 
 /*
@@ -62,8 +102,12 @@ static struct change *changes_of(struct frag_space *s, const struct frag_plan *p
 			*unused = i;
 	}
 	FRAG_ASSERT(*count <= most);
-	FRAG_SORT(out, *count, address_space_in_order);
-	for (size_t i = 0; item_of && i < *count; i++) {
+	if (!item_of || !out || !sort_changes(&out, *count)) {
+		free(item_of);
+		free(out);
+		return NULL;
+	}
+	for (size_t i = 0; i < *count; i++) {
 		uint32_t *item = &item_of[out[i].buffer];
 
 		if (!*item) {
@@ -71,10 +115,6 @@ static struct change *changes_of(struct frag_space *s, const struct frag_plan *p
 			*item = s->count;
 		}
 		out[i].buffer = *item - 1;
-	}
-	if (!item_of) {
-		free(out);
-		out = NULL;
 	}
 	free(item_of);
 	return out;
@@ -239,7 +279,7 @@ int frag_space_fixed_tops(const struct frag_space *s, uint64_t *out, struct frag
 }
 
 /* Sets the contention of each item. -FRAG_ENOMEM */
-static int sum_contention(struct frag_space *s, struct frag_error *err)
+int frag_space_sum_contention(struct frag_space *s, struct frag_error *err)
 {
 	struct tops live;
 	const int rc = tops_init(&live, s->times, err);
@@ -356,7 +396,7 @@ int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t
 	s->lower = frag_max(s->lower, s->bound);
 	if (s->constrained && aligned_bound(s, err))
 		return -FRAG_ENOMEM;
-	return sum_contention(s, err);
+	return 0;
 }
 
 void frag_space_fini(struct frag_space *s)

@@ -27,7 +27,7 @@ struct frag_space {
 	double *life;                   /* by item: in times of the trace, or steps */
 	uint64_t *size;                 /* by item */
 	uint64_t *offset;               /* by item; set by whoever places them */
-	uint64_t *contention;           /* by item: the peak of live bytes during its life */
+	uint64_t *contention;           /* by item: the peak of live bytes during its life, once summed */
 	uint64_t *live;                 /* by section */
 	uint64_t *align, *fixed;        /* by item: at least 1; its offset, or UINT64_MAX */
 	uint64_t *hint;                 /* by item: the offset to try first, or UINT64_MAX */
@@ -65,6 +65,8 @@ static inline uint64_t frag_space_offset(const struct frag_space *s, uint32_t it
 int frag_space_init(struct frag_space *s, const struct frag_plan *plan, uint32_t space,
 		    struct frag_error *err);
 void frag_space_fini(struct frag_space *s);
+/* Sets the contention of the items. -FRAG_ENOMEM */
+int frag_space_sum_contention(struct frag_space *s, struct frag_error *err);
 
 /*
  * Memory for several arrays at once: with base NULL it is measured, in a second pass it is given
@@ -120,6 +122,9 @@ extern const char *const frag_skyline_names[FRAG_SKYLINES];
 
 /* In the order of offsets, on top of fixed items. Returns -FRAG_ENOMEM */
 int frag_skyline_place(struct frag_placing *w, struct frag_error *err);
+
+/* By class alone, on top of fixed items, in one pass: where there is no time to sort them. -FRAG_ENOMEM */
+int frag_class_place(struct frag_placing *w, struct frag_error *err);
 
 #define FRAG_CANONICAL_ORDERS 6 /* in which items of equal offset are tried */
 

@@ -18,6 +18,7 @@
 #define ITEMS_SEARCHED 1000     /* of fewer the search finds a lower placement sooner */
 #define FIRST_FIT FRAG_SKYLINES /* the order after these */
 #define SIDE_BY_SIDE 5          /* placements in memory at once */
+#define ITEMS_UNASKED 65536     /* before more are sorted, it is found whether time is left */
 #define ITEMS_CACHED 10000      /* more are read at about 4/7 of the rate, from memory */
 
 struct extent {
@@ -144,7 +145,8 @@ struct planner {
 	uint64_t height;                /* of the lowest placement so far, which the space has */
 	uint64_t goal;                  /* the search ends at this height or below it */
 	uint64_t looks_left;            /* the budget: list entries to be read */
-	bool stopped;                   /* `stop` of the effort returned true */
+	bool stopped;                   /* `stop` of the effort returned true, ... */
+	bool late;                      /* ... before many items were sorted */
 };
 
 struct order_try {
@@ -326,6 +328,8 @@ static int place_one(void *ctx, uint32_t index, struct frag_error *err)
 {
 	struct frag_placing *of = ctx;
 
+	if (of[index].stopped)
+		return frag_class_place(&of[index], err);
 	return of[index].order == FIRST_FIT ? first_fit_place(&of[index], err)
 					    : frag_skyline_place(&of[index], err);
 }
@@ -346,11 +350,11 @@ static int place_by(struct planner *p, uint32_t first, uint32_t count, struct fr
 			.space = &p->space, .order = first + i,
 			/* the first one always is a plan: there is no other of a million items */
 			.stop = p->effort->job, .always = !first,
-			.offset = offsets + (size_t)i * p->space.count,
+			.offset = offsets + (size_t)i * p->space.count, .stopped = p->late,
 		};
 	rc = rc ? rc : frag_tasks_run(&tasks, err);
 	for (uint32_t i = 0; i < count && !rc; i++) {
-		const char *name = of[i].always && of[i].stopped ? "skyline, then by class"
+		const char *name = p->late ? "class" : of[i].always && of[i].stopped ? "skyline, then by class"
 				   : first + i < FRAG_SKYLINES ? frag_skyline_names[first + i]
 				   : p->space.hinted ? "hints" : "contention, life";
 		const bool whole = !of[i].stopped || of[i].always;
@@ -384,7 +388,10 @@ static int place(struct planner *p, struct frag_error *err)
 	p->looks_left = s->count > ITEMS_CACHED ? p->effort->looks / 7 * 4 : p->effort->looks;
 	for (uint32_t i = 0; i < s->count; i++)
 		spans += s->to[i] - s->from[i];
-	if (s->hinted)
+	p->late = s->count > ITEMS_UNASKED && frag_plan_is_over(p->effort->job);
+	if (!p->late)
+		rc = frag_space_sum_contention(&p->space, err);
+	if (!rc && s->hinted && !p->late)
 		rc = place_by(p, FIRST_FIT, 1, err);
 	looks = p->looks_left;
 	if (!rc && (p->height == UINT64_MAX || !is_done(p)))

@@ -368,22 +368,17 @@ static uint32_t class_of(uint64_t size, uint64_t *slot)
 }
 
 /*
- * Places what still waits above all placed items, in the order of time: in the slot of an item of
- * the same class that has ended, else in a new one. It takes one pass, and is not low. False: out of
- * memory (host).
+ * Places what waits above all placed items, in the order of time: in the slot of an item of the same
+ * class that has ended, else in a new one. It takes one pass, and is not low. False: out of memory
+ * (host).
  */
-static bool place_waiting(struct skyline *w)
+static bool place_waiting(const struct frag_space *s, uint64_t *offset, const bool *waits)
 {
-	const struct frag_space *s = w->s;
-	uint64_t *const offset = w->own->offset, top = 0, slot;
+	uint64_t top = 0, slot;
 	uint32_t empty[CLASSES], *ends = malloc(((size_t)s->times + 1) * sizeof(*ends));
 	uint32_t *link = malloc(((size_t)s->count + 1) * sizeof(*link));
-	bool *waits = calloc((size_t)s->count + 1, sizeof(*waits));
 	const bool good = ends && link && waits;
 
-	for (uint32_t n = 0; good && n < w->blocks; n++)
-		for (uint32_t k = 0; k < w->waiting[n]; k++)
-			waits[w->item[w->waiters[n * BLOCK + k].rank]] = true;
 	for (uint32_t i = 0; good && i < s->count; i++)
 		top = waits[i] ? top : frag_max(top, offset[i] + s->size[i]);
 	memset(empty, 0xff, sizeof(empty));
@@ -415,6 +410,32 @@ static bool place_waiting(struct skyline *w)
 	}
 	free(ends);
 	free(link);
+	return good;
+}
+
+int frag_class_place(struct frag_placing *own, struct frag_error *err)
+{
+	const struct frag_space *s = own->space;
+	bool *waits = calloc((size_t)s->count + 1, sizeof(*waits)), good;
+
+	for (uint32_t i = 0; waits && i < s->count; i++) {
+		waits[i] = s->fixed[i] == UINT64_MAX;
+		own->offset[i] = s->fixed[i];
+	}
+	good = place_waiting(s, own->offset, waits);
+	free(waits);
+	return good ? 0 : frag_fail_nomem(err);
+}
+
+/* The skyline is stopped. False: out of memory (host). */
+static bool place_rest(const struct skyline *w)
+{
+	bool *waits = calloc((size_t)w->s->count + 1, sizeof(*waits)), good;
+
+	for (uint32_t n = 0; waits && n < w->blocks; n++)
+		for (uint32_t k = 0; k < w->waiting[n]; k++)
+			waits[w->item[w->waiters[n * BLOCK + k].rank]] = true;
+	good = place_waiting(w->s, w->own->offset, waits);
 	free(waits);
 	return good;
 }
@@ -441,7 +462,7 @@ int frag_skyline_place(struct frag_placing *own, struct frag_error *err)
 		placed += build_on(&w, &at);
 		frag_placing_poll(own);
 	}
-	if (own->stopped && own->always && !place_waiting(&w))
+	if (own->stopped && own->always && !place_rest(&w))
 		placed = UINT32_MAX;
 	free(arena.base);
 	return placed == UINT32_MAX ? frag_fail_nomem(err) : 0;

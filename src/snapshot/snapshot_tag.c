@@ -415,7 +415,7 @@ static void judge_frame(const struct frag_frame *f, struct frag_frame_kind *out)
 
 /*
  * What the names of frame i imply. Stacks have thousands of lines of the same functions, and equal
- * text of a pickle is in one place, so the place tells two names apart.
+ * text of a pickle is in one place, so names are compared by their places.
  */
 static struct frag_frame_kind kind_at(struct frag_snapshot *s, const struct frag_value *list,
 				      uint32_t i)

@@ -14,6 +14,7 @@ struct asked {
 	struct frag_placing placing;
 	uint64_t looks, most;           /* at the last call, and between two of them */
 	uint32_t calls, stop_at;        /* the call that stops it; 0: none */
+	bool late;                      /* it is stopped before it begins */
 };
 
 static bool ask(void *ctx)
@@ -55,13 +56,18 @@ static void place(struct asked *a, const struct frag_plan *plan, uint64_t *bound
 	assert_non_null(offset);
 	assert_int_equal(frag_space_init(&s, plan, 0, &err), 0);
 	a->placing = (struct frag_placing){ .space = &s, .stop = &job, .always = true, .offset = offset };
-	assert_int_equal(frag_skyline_place(&a->placing, &err), 0);
+	a->placing.stopped = a->late;
+	if (!a->late)
+		assert_int_equal(frag_space_sum_contention(&s, &err), 0);
+	assert_int_equal((a->late ? frag_class_place : frag_skyline_place)(&a->placing, &err), 0);
 	ask(a);
 	*height = 0;
 	for (uint32_t i = 0; i < s.count; i++) {
 		assert_int_equal(offset[i] % s.align[i], 0);
 		*height = offset[i] + s.size[i] > *height ? offset[i] + s.size[i] : *height;
 	}
+	for (uint32_t i = 0; i < s.count; i++)
+		assert_true(s.fixed[i] == UINT64_MAX || offset[i] == s.fixed[i]);
 	*bound = s.bound;
 	assert_int_equal(frag_space_check(&s, plan, offset, "x", &err), 0);
 	frag_space_fini(&s);
@@ -93,9 +99,28 @@ static void test_stop(void **state)
 	}
 }
 
+/* Without time for a skyline: above what is fixed, each in a slot of its class. */
+static void test_class(void **state)
+{
+	struct frag_plan plan = new_plan(60000, 2000);
+	struct asked a = { .late = true };
+	uint64_t bound, height;
+
+	(void)state;
+	place(&a, &plan, &bound, &height);
+	assert_true(height >= bound && (double)height < 3 * (double)bound);
+	assert_int_equal(a.calls, 1);   /* that of this test */
+	plan.buffers[100].fixed = true;
+	plan.buffers[100].offset = bound;
+	place(&a, &plan, &bound, &height);
+	assert_true(height > 2 * bound && (double)height < 4 * (double)bound);
+	free(plan.buffers);
+	free(plan.spaces);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_stop) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_stop), cmocka_unit_test(test_class) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
