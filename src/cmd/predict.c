@@ -527,24 +527,33 @@ static void predict_judge_fit(struct frag_question *q, const struct frag_predict
 		frag_question_judge(q, values, at_least, "%.60s", frag_fit_name(&x->fits, one, name));
 }
 
-/*
- * Conditions on predictions, and then those on numbers. Status 1: a policy fits no device, or not the
- * given one, or no number at all.
- */
+/* A policy fits no device, or not the given one, or no number at all. */
+static bool predict_fails(const struct frag_predicted *x)
+{
+	for (uint32_t i = 0; i < x->fits.count; i++) {
+		const struct frag_fit *fit = &x->fits.fitted[i].fit;
+
+		if ((fit->smallest == UINT64_MAX && fit->at_most == UINT64_MAX)
+		    || (x->total && fit->headroom == UINT64_MAX
+			&& !frag_predicted_is_recorded(x, x->fits.fitted[i].source)))
+			return true;
+	}
+	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++)
+		if (x->reaches[i].largest == FRAG_NO_NUMBER)
+			return true;
+	return false;
+}
+
+/* Conditions on predictions, and then those on numbers. */
 static void predict_judge(struct frag_question *q)
 {
 	const struct frag_predicted *x = &((struct predict *)q)->found;
 	const bool part = frag_scope_part(x->scope) != FRAG_PART_WHOLE;
 
-	for (uint32_t i = 0; i < x->fits.count; i++) {
-		const struct frag_fit *fit = &x->fits.fitted[i].fit;
-
+	if (predict_fails(x))
+		*q->status = 1;
+	for (uint32_t i = 0; i < x->fits.count; i++)
 		predict_judge_fit(q, x, &x->fits.fitted[i]);
-		if ((fit->smallest == UINT64_MAX && fit->at_most == UINT64_MAX)
-		    || (x->total && fit->headroom == UINT64_MAX
-			&& !frag_predicted_is_recorded(x, x->fits.fitted[i].source)))
-			*q->status = 1;
-	}
 	for (uint32_t i = 0; x->reaches && i < x->choice_count; i++) {
 		const double values[PATHS] = { NAN, NAN, NAN, NAN, NAN,
 					       number_or_none(x->reaches[i].largest),
@@ -555,8 +564,6 @@ static void predict_judge(struct frag_question *q)
 		const double at_least[PATHS] = { NAN, NAN, NAN, NAN, NAN, unknown, unknown };
 
 		frag_question_judge(q, values, at_least, "%s", frag_choice_label(&x->choices[i]));
-		if (x->reaches[i].largest == FRAG_NO_NUMBER)
-			*q->status = 1;
 	}
 }
 
@@ -668,6 +675,7 @@ static int predict_print(struct frag_question *q, struct frag_error *err)
 	const bool drawn = q->redraw.path && (!q->interrupted || q->time_up);
 	const int rc = !drawn ? 0 : is_of_changes(p) ? predict_draw(p, err) : predict_draw_curve(p, err);
 
+	q->redraw.bad = predict_fails(&p->found);
 	for (uint32_t i = 0; i < p->count; i++)
 		traces[i] = frag_trace_info(p->taped[i].trace);
 	return rc ? rc : frag_question_answer(q, &answer, err);
