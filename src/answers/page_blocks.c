@@ -1,10 +1,12 @@
-/* page_blocks.c - request, class, stream, pool, recorded address and time of each block of a page. */
+/* page_blocks.c - request, class, stream, pool, stacks, recorded address and time of each block of a page. */
 #include "answers/page_blocks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array_grow.h"
 #include "base/hash.h"
+#include "base/format.h"
 #include "events/recording_info.h"
 #include "events/tape.h"
 #include "explain/class_survey.h"
@@ -37,6 +39,7 @@ static bool read_allocs(struct frag_page_allocs *a)
 			continue;
 		a->at[a->count] = (struct frag_page_alloc){
 			.step = ev->step, .requested = ev->bytes,
+			.whole = w.batch.whole ? w.batch.whole[w.at - 1] : 0,
 		};
 		good = page_queue_of(a, ev, &a->at[a->count].queue);
 		a->count++;
@@ -64,6 +67,36 @@ void frag_page_allocs_fini(struct frag_page_allocs *a)
 	free(a->queues);
 }
 
+/* NULL: an empty one. */
+static void put_text(struct frag_node_ref in, const struct frag_value *text)
+{
+	char *json = frag_is(text, FRAG_STRING) ? frag_new_json(text->as.text, text->length) : strdup("\"\"");
+
+	in.doc->failed |= !json;
+	frag_json_raw(in, NULL, json);
+	free(json);
+}
+
+/* Of each its compilation, and the lines of the forward pass. */
+static void put_origins(const struct frag_snapshot *s, struct frag_node_ref in)
+{
+	const struct frag_value *line;
+	struct frag_node_ref list, one;
+
+	if (!s->origin_count)
+		return;
+	list = frag_json_array(in, "origins");
+	for (uint32_t i = 0; i < s->origin_count; i++) {
+		const struct frag_event_origin *o = &s->origins[i];
+
+		one = frag_json_array(list, NULL);
+		put_text(one, o->context ? &s->values.table[o->context - 1] : NULL);
+		for (uint32_t k = 0; o->forward && k < FRAG_FRAMES_MAX
+		     && (line = frag_list_at(&s->values, &s->values.table[o->forward - 1], k)) != NULL; k++)
+			put_text(one, line);
+	}
+}
+
 void frag_page_allocs_put_names(const struct frag_page_allocs *a, struct frag_node_ref in)
 {
 	struct frag_node_ref list;
@@ -71,6 +104,10 @@ void frag_page_allocs_put_names(const struct frag_page_allocs *a, struct frag_no
 
 	if (a->snapshot && frag_snapshot_settings_values(a->snapshot, settings, sizeof(settings)))
 		frag_json_text(in, "recorded_settings", settings);
+	if (a->snapshot) {
+		frag_snapshot_put_settings(a->snapshot, in, "allocator_settings");
+		put_origins(a->snapshot, in);
+	}
 	if (!a->count)
 		return;
 	list = frag_json_array(in, "classes");
@@ -98,15 +135,18 @@ static uint32_t alloc_at(const struct frag_page_allocs *a, uint32_t from, uint64
 	return from;
 }
 
-static uint64_t alloc_value(const struct frag_page_allocs *a, uint32_t alloc, const struct frag_area *block, int column)
+static uint64_t alloc_value(const struct frag_page_allocs *a, struct frag_page_stacks *stacks, uint32_t alloc,
+			    const struct frag_area *block, int column)
 {
 	switch (column) {
 	case 0:
 		return block->bytes > a->at[alloc].requested ? block->bytes - a->at[alloc].requested : 0;
 	case 1:
 		return a->classes[alloc];
-	default:
+	case 2:
 		return a->at[alloc].queue;
+	default:
+		return frag_page_stack_whole(stacks, a->at[alloc].whole);
 	}
 }
 
@@ -118,6 +158,43 @@ static uint64_t recorded_address(const struct frag_snapshot *s, uint64_t step)
 	if (p->kind == FRAG_PLAN_INITIAL)
 		return s->devices[p->device].first_live[p->index].addr;
 	return p->kind == FRAG_PLAN_ALLOC ? s->devices[p->device].log[p->index].addr : 0;
+}
+
+/* What the log says at an event, but a device call; NULL: nothing. */
+static const struct frag_logged *logged_at(const struct frag_snapshot *s, uint64_t step)
+{
+	const struct frag_snapshot_plan *p;
+
+	if (step >= s->plan_count)
+		return NULL;
+	p = &s->plan[step];
+	switch (p->kind) {
+	case FRAG_PLAN_ALLOC:
+	case FRAG_PLAN_FREE:
+	case FRAG_PLAN_DEFER:
+	case FRAG_PLAN_OOM:
+		return &s->devices[p->device].log[p->index];
+	default:
+		return NULL;
+	}
+}
+
+uint32_t frag_page_event_stack(const struct frag_page_allocs *a, struct frag_page_stacks *stacks, uint64_t step)
+{
+	const struct frag_logged *e = a->snapshot ? logged_at(a->snapshot, step) : NULL;
+
+	return e ? frag_page_stack_frames(stacks, e->frames) : 0;
+}
+
+/* What the recording alone says. */
+static uint64_t event_value(const struct frag_page_allocs *a, struct frag_page_stacks *stacks, const struct frag_area *block,
+			    int column)
+{
+	const struct frag_logged *e = column ? logged_at(a->snapshot, block->birth) : NULL;
+
+	if (column)
+		return e ? e->origin : 0;
+	return frag_page_event_stack(a, stacks, block->freed);
 }
 
 static uint64_t recorded_ms(const struct frag_snapshot *s, uint64_t step)
@@ -167,16 +244,18 @@ static void pack_addresses(struct frag_page_pack *pack, struct frag_node_ref in,
 	frag_pack_column(pack, in, "address", values, blocks->count, false);
 }
 
-void frag_page_allocs_pack(const struct frag_page_allocs *a, struct frag_page_pack *pack, struct frag_node_ref in,
-			   const struct frag_areas *blocks, uint64_t *values)
+void frag_page_allocs_pack(const struct frag_page_allocs *a, struct frag_page_stacks *stacks,
+			   struct frag_page_pack *pack, struct frag_node_ref in, const struct frag_areas *blocks,
+			   uint64_t *values)
 {
-	static const char *const names[] = { "rounding", "life_class", "queue" };
+	static const char *const names[] = { "rounding", "life_class", "queue", "made_by" };
+	static const char *const event_names[] = { "freed_by", "origin" };
 	const struct frag_snapshot *s = a->snapshot;
 
-	for (int k = 0; k < 3 && a->count; k++) {
+	for (int k = 0; k < 4 && a->count; k++) {
 		for (uint32_t i = 0, at = 0; i < blocks->count; i++) {
 			at = alloc_at(a, at, blocks->area[i].birth);
-			values[i] = at < a->count ? alloc_value(a, at, &blocks->area[i], k) : 0;
+			values[i] = at < a->count ? alloc_value(a, stacks, at, &blocks->area[i], k) : 0;
 		}
 		frag_pack_column(pack, in, names[k], values, blocks->count, false);
 	}
@@ -185,6 +264,11 @@ void frag_page_allocs_pack(const struct frag_page_allocs *a, struct frag_page_pa
 	for (uint32_t i = 0; i < blocks->count; i++)
 		values[i] = blocks->area[i].birth < s->plan_count ? recorded_address(s, blocks->area[i].birth) : 0;
 	pack_addresses(pack, in, blocks, values);
+	for (int k = 0; k < 2; k++) {
+		for (uint32_t i = 0; i < blocks->count; i++)
+			values[i] = event_value(a, stacks, &blocks->area[i], k);
+		frag_pack_column(pack, in, event_names[k], values, blocks->count, false);
+	}
 	if (!s->has_times || !s->has_history)
 		return;
 	for (uint32_t i = 0; i < blocks->count; i++)

@@ -1,16 +1,16 @@
-/* page_blocks.h - request, class, stream, pool, recorded address and time of each block of a page. */
+/* page_blocks.h - request, class, stream, pool, stacks, recorded address and time of each block of a page. */
 #pragma once
 
 #include "answers/page_pack.h"
+#include "answers/page_stacks.h"
 #include "fragsim/error.h"
-
-struct frag_snapshot;
 
 /* An alloc of the tape. */
 struct frag_page_alloc {
 	uint64_t step;
 	uint64_t requested;     /* bytes */
 	uint32_t queue;         /* of the queues below */
+	uint32_t whole;         /* stack, for frag_page_stack_whole() */
 };
 
 /* A stream and a pool, as the tape numbers them. */
@@ -41,7 +41,13 @@ void frag_page_allocs_put_names(const struct frag_page_allocs *allocs, struct fr
  * requested), `life_class` and `queue`; of a snapshot `time`, in milliseconds since the
  * first event, which was at `first_time` (microseconds), and `address`, in units of 1 << address_shift bytes: how much
  * higher it is above the place on the map than that of the block before in the same FRAG_ADDRESS_UNIT of the
- * map, else of the block before, folded as the differences of a column. A run that repeats the recording has zeros. values: as long as the blocks are many.
+ * map, else of the block before, folded as the differences of a column. A run that repeats the recording has zeros.
+ * `made_by` is the stack of the allocation, `freed_by` that of the free, `origin` a number of what
+ * frag_page_put_origins() writes, less 1. values: as long as the blocks are many.
  */
-void frag_page_allocs_pack(const struct frag_page_allocs *allocs, struct frag_page_pack *pack, struct frag_node_ref in,
-			   const struct frag_areas *blocks, uint64_t *values);
+void frag_page_allocs_pack(const struct frag_page_allocs *allocs, struct frag_page_stacks *stacks,
+			   struct frag_page_pack *pack, struct frag_node_ref in, const struct frag_areas *blocks,
+			   uint64_t *values);
+
+/* The stack of the request of an event of the recording; 0: none is known. */
+uint32_t frag_page_event_stack(const struct frag_page_allocs *allocs, struct frag_page_stacks *stacks, uint64_t step);

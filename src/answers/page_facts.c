@@ -31,6 +31,7 @@ struct scratch {
 	uint64_t *values;
 	bool coarse;            /* four cells of a raster become one */
 	const struct frag_page_allocs *allocs;
+	struct frag_page_stacks *stacks;
 };
 
 /* The minimum or the maximum of a metric in `count` buckets. */
@@ -240,15 +241,19 @@ static const struct frag_field oom_fields[] = {
 	{ 0 },
 };
 
-static void put_run_ooms(struct frag_node_ref in, const struct frag_result *run)
+static void put_run_ooms(struct scratch *s, struct frag_node_ref in, const struct frag_result *run)
 {
 	struct frag_node_ref list = frag_json_array(in, "ooms"), o;
+	uint32_t stack;
 
 	for (uint32_t i = 0; i < run->oom_count && i < OOMS_SHOWN; i++) {
 		o = frag_json_object(list, NULL);
 		frag_put_fields(o, oom_fields, &run->ooms[i]);
 		if (run->ooms[i].hole.bytes)
 			frag_put_fields(o, hole_fields, &run->ooms[i]);
+		stack = frag_page_event_stack(s->allocs, s->stacks, run->ooms[i].step);
+		if (stack)
+			frag_json_u64(o, "stack", stack);
 	}
 }
 
@@ -327,12 +332,12 @@ static void put_whole_run(struct scratch *s, struct frag_node_ref list,
 	s->in = frag_json_object(o, "blocks");
 	frag_pack_areas(s->pack, s->in, &d->blocks, s->values);
 	if (carries)
-		frag_page_allocs_pack(s->allocs, s->pack, s->in, &d->blocks, s->values);
+		frag_page_allocs_pack(s->allocs, s->stacks, s->pack, s->in, &d->blocks, s->values);
 	put_raster(s, &d->blocks);
 	s->in = o;
 	put_moments(s, d);
 	put_marks(s, run);
-	put_run_ooms(o, run);
+	put_run_ooms(s, o, run);
 }
 
 /* The run with the fix: its timeline, for a comparison with the run that fails. */
@@ -380,66 +385,14 @@ static void put_tags(struct scratch *s, const struct frag_page_tags *who)
 	free(text);
 }
 
-/* A path as others may see it: of a package from its name on, of a home from there on. Returns what of it stays. */
-static const char *cut_path(const char *path, const char **instead)
-{
-	static const char *const packages[] = { "site-packages/", "dist-packages/" };
-	static const char *const homes[] = { "/home/", "/Users/" };
-	const char *at;
-
-	*instead = "";
-	for (int k = 0; k < 2; k++)
-		if ((at = strstr(path, packages[k])) != NULL)
-			return at + strlen(packages[k]);
-	*instead = "~";
-	if (strncmp(path, "/root/", 6) == 0)
-		return path + 5;
-	for (int k = 0; k < 2; k++)
-		if (strncmp(path, homes[k], strlen(homes[k])) == 0 && (at = strchr(path + strlen(homes[k]), '/')) != NULL)
-			return at;
-	*instead = "";
-	return path;
-}
-
-/* Adds lines, which it cuts; the program's own frames begin with a star; `own`: the next of them. */
-static void put_page_frames(struct frag_page_pack *lines, char *frames, const char *own)
-{
-	for (char *next; *frames; frames = next) {
-		const size_t length = strcspn(frames, "\n");
-		const bool is_own = own && strncmp(frames, own, length + 1) == 0;
-		const char *instead, *from;
-
-		next = frames + length + 1;
-		frames[length] = '\0';
-		from = cut_path(frames, &instead);
-		frag_pack_take(lines, "*", is_own);
-		frag_pack_take(lines, instead, strlen(instead));
-		frag_pack_take(lines, from, strlen(from));
-		frag_pack_take(lines, "\t", 1);
-		own = is_own ? own + length + 1 : own;
-	}
-}
-
 /* A line of JSON for each stack that a share has: its frames, the innermost first. */
 static void put_who_stacks(struct scratch *s, const struct frag_page_tags *who,
 			   const struct frag_symbols *symbols)
 {
 	struct frag_page_pack lines = { .used = 0 };
-	char *frames, *own;
 
-	for (uint32_t i = 0; i < who->shares.count; i++) {
-		const uint64_t stack = who->shares.of[i].stack;
-
-		frames = own = NULL;
-		if (stack && (!frag_frames_json(symbols, stack, &frames)
-			      || !frag_own_frames_json(symbols, stack, &own)))
-			s->pack->failed = true;
-		if (frames)
-			put_page_frames(&lines, frames, own);
-		frag_pack_take(&lines, "\n", 1);
-		free(frames);
-		free(own);
-	}
+	for (uint32_t i = 0; i < who->shares.count; i++)
+		frag_page_put_stack(&lines, symbols, who->shares.of[i].stack);
 	s->pack->failed |= lines.failed;
 	frag_pack_bytes(s->pack, s->in, "stacks", lines.bytes ? (const void *)lines.bytes : "",
 		   lines.used);
@@ -553,11 +506,14 @@ static int put_runs(struct frag_page_trace *t, const struct frag_page_allocs *al
 	struct frag_page_pack pack = { .used = 0 };
 	struct scratch s = { .pack = &pack, .coarse = t->report->run_count > RUNS_FINE, .allocs = allocs };
 	struct frag_node_ref root = frag_json_begin(doc), runs, who;
+	struct frag_page_stacks stacks;
 	const uint32_t devices = t->report->trace->device_count;
 	char *text = NULL;
 
 	s.values = malloc(longest_column(t) * sizeof(*s.values));
-	pack.failed = !s.values;
+	s.stacks = &stacks;
+	pack.failed = !frag_page_stacks_init(&stacks, allocs->tape ? frag_tape_symbols(allocs->tape) : NULL, allocs->snapshot)
+		      || !s.values;
 	frag_json_text(root, "path", frag_file_name(t->report->trace->path));
 	frag_json_text(root, "form", t->report->trace->form);
 	frag_json_u64(root, "events", t->report->trace->events);
@@ -571,6 +527,7 @@ static int put_runs(struct frag_page_trace *t, const struct frag_page_allocs *al
 			      &t->pages[i / devices].devices[i % devices], run_carries(t, i / devices, i % devices));
 	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
 		put_who(&s, who, &t->pages[i], t->symbols);
+	frag_page_stacks_pack(&stacks, &pack, root);
 	put_cured(&s, root, t);
 	if (t->look != UINT64_MAX)
 		frag_json_u64(root, "look", t->look);
@@ -583,6 +540,7 @@ static int put_runs(struct frag_page_trace *t, const struct frag_page_allocs *al
 	frag_json_raw(root, "data", text);
 	free(s.values);
 	free(pack.bytes);
+	frag_page_stacks_fini(&stacks);
 	doc->failed |= !text;
 	free(text);
 	return doc->failed ? -FRAG_ENOMEM : 0;

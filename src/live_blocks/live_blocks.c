@@ -127,24 +127,32 @@ static char *put_frame(char *p, const struct frag_frame *f)
 	return p;
 }
 
-/* own: those of the program alone. False: out of memory. */
-static bool frames_json(const struct frag_symbols *symbols, uint64_t at, bool own, char **out)
+/* Which frames, and how. */
+enum frames_kind { FRAMES_ALL, FRAMES_OWN, FRAMES_MARKED };
+
+/* False: out of memory. */
+static bool frames_json(frag_next_frame *next, void *of, enum frames_kind kind, char **out)
 {
 	uint32_t used = 0, capacity = 0, count = 0;
 	struct frag_frame frame;
 	char *text = NULL, *p;
 
 	*out = NULL;
-	while (count++ < FRAG_FRAMES_MAX && frag_symbols_frame(symbols, &at, &frame)) {
+	while (count++ < FRAG_FRAMES_MAX && next(of, &frame)) {
 		const uint64_t max = 6 * ((uint64_t)frame.file.length + frame.name.length);
+		const bool own = kind != FRAMES_ALL
+				 && frag_frame_origin(frame.file, frame.line) == FRAG_ORIGIN_PROGRAM;
 
-		if (own && frag_frame_origin(frame.file, frame.line) != FRAG_ORIGIN_PROGRAM)
+		if (kind == FRAMES_OWN && !own)
 			continue;
 		if (!frag_grow(&text, &capacity, used + max + FRAG_NUMBER_ROOM + 16, 1)) {
 			free(text);
 			return false;
 		}
-		p = put_frame(text + used, &frame);
+		p = text + used;
+		if (kind == FRAMES_MARKED && own)
+			*p++ = '*';
+		p = put_frame(p, &frame);
 		*p++ = '\n';
 		*p = '\0';
 		used = (uint32_t)(p - text);
@@ -153,14 +161,31 @@ static bool frames_json(const struct frag_symbols *symbols, uint64_t at, bool ow
 	return true;
 }
 
+struct symbols_walk {
+	const struct frag_symbols *symbols;
+	uint64_t at;
+};
+
+static bool symbols_next(void *of, struct frag_frame *frame)
+{
+	struct symbols_walk *w = of;
+
+	return frag_symbols_frame(w->symbols, &w->at, frame);
+}
+
 bool frag_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out)
 {
-	return frames_json(symbols, at, false, out);
+	return frames_json(symbols_next, &(struct symbols_walk){ symbols, at }, FRAMES_ALL, out);
 }
 
 bool frag_own_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out)
 {
-	return frames_json(symbols, at, true, out);
+	return frames_json(symbols_next, &(struct symbols_walk){ symbols, at }, FRAMES_OWN, out);
+}
+
+bool frag_marked_frames_json(frag_next_frame *next, void *of, char **out)
+{
+	return frames_json(next, of, FRAMES_MARKED, out);
 }
 
 bool frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, char **out)

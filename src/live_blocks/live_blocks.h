@@ -51,3 +51,8 @@ FRAG_OR_NOMEM frag_tag_json(const struct frag_symbols *symbols, uint32_t tag, ch
 FRAG_OR_NOMEM frag_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out);
 /* The same of the program's own frames. */
 FRAG_OR_NOMEM frag_own_frames_json(const struct frag_symbols *symbols, uint64_t at, char **out);
+
+/* The next frame of a stack, the innermost first; false: there is none. */
+typedef bool frag_next_frame(void *of, struct frag_frame *frame);
+/* All frames, those of the program behind a star. */
+FRAG_OR_NOMEM frag_marked_frames_json(frag_next_frame *next, void *of, char **out);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "fragsim/trace.h"
+#include "base/json.h"
 #include "input/input.h"
 #include "input/value_tree.h"
 #include "trace/reader.h"
@@ -56,6 +57,13 @@ struct frag_logged {
 	uint32_t note;          /* of the notes, plus 1: text of the program's own */
 	uint32_t pool;          /* of the pools, or FRAG_NO_POOL */
 	uint8_t  action, role;
+	uint16_t origin;        /* of the origins, plus 1; 0: none */
+};
+
+/* Where an event comes from, besides its stack: numbers of values, plus 1; 0: nothing. */
+struct frag_event_origin {
+	uint32_t context;       /* text: which compilation */
+	uint32_t forward;       /* list of texts: the stack of the forward pass */
 };
 
 /* A block of a state: the last one, or the first. */
@@ -154,6 +162,7 @@ struct frag_annotation {
 struct frag_snapshot_load {
 	struct frag_layouts blocks, events;
 	uint32_t actions[FRAG_ACT_OTHER];       /* numbers, plus 1, of the texts last seen */
+	uint32_t no_context;                    /* likewise of "N/A" */
 };
 
 /* What the names of a function and its file imply of a frame, whichever its line. */
@@ -189,6 +198,9 @@ struct frag_snapshot {
 	uint32_t pool_count, pool_capacity;
 	struct frag_text *notes;
 	uint32_t note_count, note_capacity;
+	struct frag_event_origin *origins;      /* each once */
+	uint32_t origin_count, origin_capacity;
+	struct frag_map origin_at;      /* both numbers -> which */
 	struct frag_annotation *remarks;
 	uint32_t remark_count, remark_capacity;
 	struct frag_map known_at;       /* by number of list plus 1: where it is among ... */
@@ -278,6 +290,9 @@ enum frag_origin {
 /* Whose code a frame of a stack is in; the rule is in fragsim-formats(5). */
 enum frag_origin frag_frame_origin(struct frag_text file, uint64_t line);
 
+/* Frame i of a list of frames, the innermost first; false: there is none. */
+bool frag_snapshot_frame(const struct frag_snapshot *s, uint32_t frames, uint32_t i, struct frag_frame *frame);
+
 /* The device that it was recorded on: CUDA, unless the file shows another. */
 enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s);
 
@@ -285,6 +300,9 @@ enum frag_accelerator frag_snapshot_accelerator(const struct frag_snapshot *s);
 bool frag_snapshot_settings(const struct frag_snapshot *s, char *buf, size_t size);
 /* The same put together from the values that the allocator had; false: the file has none. */
 bool frag_snapshot_settings_values(const struct frag_snapshot *s, char *buf, size_t size);
+
+/* The allocator's settings as the file has them, a member of this name; nothing where it has none. */
+void frag_snapshot_put_settings(const struct frag_snapshot *s, struct frag_node_ref in, const char *name);
 
 /*
  * The PyTorch releases, 2.least to 2.most, whose settings have exactly the names in the file;

@@ -85,10 +85,11 @@ static const char *const block_members[BLOCK_MEMBERS] = {
 
 /* Members of an event. */
 enum { EVENT_ACTION, EVENT_ADDR, EVENT_SIZE, EVENT_FREE, EVENT_STREAM, EVENT_TIME, EVENT_FRAMES,
-       EVENT_POOL, EVENT_SEGMENT_POOL, EVENT_NOTE, EVENT_CATEGORY, EVENT_MEMBERS };
+       EVENT_POOL, EVENT_SEGMENT_POOL, EVENT_NOTE, EVENT_CATEGORY, EVENT_CONTEXT, EVENT_FORWARD,
+       EVENT_MEMBERS };
 static const char *const event_members[EVENT_MEMBERS] = {
 	"action", "addr", "size", "device_free", "stream", "time_us", "frames", "pool_id",
-	"segment_pool_id", "user_metadata", "category",
+	"segment_pool_id", "user_metadata", "category", "compile_context", "forward_frames",
 };
 
 /* The number of a pool by its pair, which is PyTorch's own word for it; 0 for the default. */
@@ -285,6 +286,36 @@ static int add_note(struct frag_snapshot *s, const struct frag_value *text, uint
 	return 0;
 }
 
+/* The number of where an event comes from, plus 1; 0: nothing, or there are too many others. */
+static int load_origin(struct frag_snapshot *s, const struct frag_value *context,
+		       const struct frag_value *forward, uint16_t *origin)
+{
+	struct frag_event_origin o = { .forward = forward ? frames_of(s, forward) : 0 };
+	uint64_t key;
+	uint32_t at;
+
+	if (frag_is(context, FRAG_STRING) && context->length)
+		o.context = frag_value_number(&s->values, context) + 1;
+	/* outside of compiled code the allocator writes this */
+	if (o.context && o.context != s->load.no_context && frag_text_is(context, "N/A"))
+		s->load.no_context = o.context;
+	o.context = o.context == s->load.no_context ? 0 : o.context;
+	if (!o.context && !o.forward)
+		return 0;
+	key = (uint64_t)o.context << 32 | o.forward;
+	if (!s->origin_at.entries && !frag_map_init(&s->origin_at, frag_hash_seed()))
+		return frag_fail_nomem(s->err);
+	at = frag_map_get(&s->origin_at, key);
+	if (at == FRAG_MAP_NONE && s->origin_count < UINT16_MAX) {
+		at = s->origin_count;
+		if (!FRAG_GROW(s->origins, s->origin_capacity, at) || !frag_map_add(&s->origin_at, key, at))
+			return frag_fail_nomem(s->err);
+		s->origins[s->origin_count++] = o;
+	}
+	*origin = (uint16_t)(at + 1);   /* FRAG_MAP_NONE becomes 0 */
+	return 0;
+}
+
 static void note_action(struct frag_snapshot *s, const struct frag_value *action)
 {
 	if (!s->other_actions++ && frag_is(action, FRAG_STRING))
@@ -332,7 +363,7 @@ static int load_event(struct frag_snapshot *s, const struct place *at,
 	e->stream = maybe_u64(m[EVENT_STREAM]);
 	e->frames = frames_of(s, m[EVENT_FRAMES]);
 	e->t = frag_value_u64(m[EVENT_TIME], &t) && t < SIZE_HIGHEST ? (double)t : -1;
-	return 0;
+	return load_origin(s, m[EVENT_CONTEXT], m[EVENT_FORWARD], &e->origin);
 }
 
 /*

@@ -317,6 +317,8 @@ static void source_close(void *state)
 	free(s->figures);
 	free(s->pools);
 	free(s->notes);
+	free(s->origins);
+	frag_map_fini(&s->origin_at);
 	free(s->remarks);
 	frag_map_fini(&s->known_at);
 	free(s->known);

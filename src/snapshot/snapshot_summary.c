@@ -9,6 +9,7 @@
 #include "snapshot/snapshot.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,6 +164,56 @@ static void put_roundup(const struct frag_snapshot *s, char *buf, size_t size)
 		return;
 	snapshot_settings_put(buf, size, "roundup_power2_divisions:[");
 	snprintf(buf + strlen(buf), size - strlen(buf), "%s]", list);
+}
+
+static void put_value(const struct frag_snapshot *s, struct frag_node_ref in, const char *name,
+		      const struct frag_value *value)
+{
+	const struct frag_value *item;
+	struct frag_node_ref box;
+	struct frag_text key;
+	char text[256];
+
+	switch (value->kind) {
+	case FRAG_TRUTH:
+		frag_json_bool(in, name, value->as.magnitude != 0);
+		break;
+	case FRAG_INTEGER:
+		frag_snprintf(text, sizeof(text), "%s%" PRIu64, value->minus ? "-" : "", value->as.magnitude);
+		frag_json_raw(in, name, text);
+		break;
+	case FRAG_REAL:
+		frag_snprintf(text, sizeof(text), "%.17g", value->as.real);
+		frag_json_raw(in, name, isfinite(value->as.real) ? text : NULL);
+		break;
+	case FRAG_STRING:
+		snprintf(text, sizeof(text), "%.*s", (int)frag_text_cut(value->as.text, value->length, sizeof(text) - 1),
+			 value->as.text);
+		frag_json_text(in, name, text);
+		break;
+	case FRAG_LIST:
+		box = frag_json_array(in, name);
+		for (uint32_t i = 0; (item = frag_list_at(&s->values, value, i)) != NULL; i++)
+			put_value(s, box, NULL, item);
+		break;
+	case FRAG_DICT:
+		box = frag_json_object(in, name);
+		for (uint32_t i = 0; frag_dict_key(&s->values, value, i, &key); i++) {
+			snprintf(text, sizeof(text), "%.*s", (int)frag_text_cut(key.text, key.length, sizeof(text) - 1), key.text);
+			item = frag_dict_get(&s->values, value, text);
+			if (item)
+				put_value(s, box, text, item);
+		}
+		break;
+	default:
+		frag_json_raw(in, name, NULL);
+	}
+}
+
+void frag_snapshot_put_settings(const struct frag_snapshot *s, struct frag_node_ref in, const char *name)
+{
+	if (has_settings(s))
+		put_value(s, in, name, frag_dict_get(&s->values, &s->root, "allocator_settings"));
 }
 
 /*

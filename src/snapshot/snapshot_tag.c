@@ -368,6 +368,24 @@ static struct frag_frame frame_at(struct frag_snapshot *s, const struct frag_val
 	return f;
 }
 
+bool frag_snapshot_frame(const struct frag_snapshot *s, uint32_t frames, uint32_t i, struct frag_frame *frame)
+{
+	const struct frag_value *list = frames ? &s->values.table[frames - 1] : NULL;
+	const struct frag_value *dict = frag_list_at(&s->values, list, i);
+
+	if (!dict)
+		return false;
+	if (frag_is(dict, FRAG_STRING)) {
+		*frame = parse_frame(text_of(dict));
+		return true;
+	}
+	*frame = (struct frag_frame){ .file = text_of(frag_dict_get(&s->values, dict, "filename")),
+				      .name = text_of(frag_dict_get(&s->values, dict, "name")) };
+	if (!frag_value_u64(frag_dict_get(&s->values, dict, "line"), &frame->line))
+		frame->line = 0;
+	return true;
+}
+
 /* "model.py:42 forward", cut to FRAME_MAX. */
 static size_t write_frame(char *to, const struct frag_frame *f)
 {
@@ -670,6 +688,36 @@ static enum frag_add make_tag(struct frag_snapshot *s, uint32_t frames, uint32_t
 	return rc;
 }
 
+#define NODE_ROOM 700
+
+/*
+ * Of a frame in generated code PyTorch can note which node of the graph it is, and the lines of the model that this came from:
+ * they stand behind the name. The text is one line, and cut. False: out of memory.
+ */
+static FRAG_OR_NOMEM name_node(struct frag_snapshot *s, const struct frag_value *dict, struct frag_text *name)
+{
+	static const char *const members[] = { "fx_node_name", "fx_node_op", "fx_node_target", "fx_original_trace" };
+	char text[NODE_ROOM], *at = text, *kept;
+	enum frag_add rc;
+
+	if (!frag_is(dict, FRAG_DICT) || !frag_dict_get(&s->values, dict, members[0]))
+		return true;
+	append(&at, "", *name, FRAME_MAX, " {");
+	for (int i = 0; i < 4; i++) {
+		const struct frag_text part = text_of(frag_dict_get(&s->values, dict, members[i]));
+
+		if (part.length)
+			append(&at, i == 0 ? "" : i == 3 ? "; " : " ", part, (size_t)(text + NODE_ROOM - 8 - at) / (i < 3 ? 4 : 1), "");
+	}
+	at = stpcpy(at, "}");
+	for (char *p = text; p < at; p++)
+		*p = (unsigned char)*p < ' ' ? ' ' : *p;
+	rc = frag_values_text(&s->values, (uint32_t)(at - text), &kept);
+	if (rc == FRAG_ADDED)
+		*name = (struct frag_text){ .text = memcpy(kept, text, (size_t)(at - text)), .length = (uint32_t)(at - text) };
+	return rc != FRAG_ADD_NOMEM;
+}
+
 /* The number of item i of the list, a frame, in the table. */
 static FRAG_OR_NOMEM frame_number(struct frag_snapshot *s, const struct frag_value *list, uint32_t i,
 				  uint32_t *frame)
@@ -678,9 +726,9 @@ static FRAG_OR_NOMEM frame_number(struct frag_snapshot *s, const struct frag_val
 	uint32_t *number = &s->frame_of[frag_value_number(&s->values, dict)];
 
 	if (!*number) {
-		const struct frag_frame of = frame_at(s, list, i);
+		struct frag_frame of = frame_at(s, list, i);
 
-		if (!frag_stacks_frame(&s->table, &of, number))
+		if (!name_node(s, dict, &of.name) || !frag_stacks_frame(&s->table, &of, number))
 			return false;
 	}
 	*frame = *number;

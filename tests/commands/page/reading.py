@@ -37,7 +37,7 @@ def unpacked(data: bytes, node: object) -> object:
     if is_place(node):
         return column(data, node)
     if isinstance(node, dict):
-        return {name: data[value[0]:value[0] + value[1]] if name in ('cells', 'tags', 'stacks')
+        return {name: data[value[0]:value[0] + value[1]] if name in ('cells', 'tags') or (name == 'stacks' and isinstance(value, list) and len(value) == 2)
                 else unpacked(data, value) for name, value in node.items()}
     if isinstance(node, list):
         return [unpacked(data, x) for x in node]
@@ -83,6 +83,12 @@ def addresses(a: dict) -> list[int]:
     return [(by << a['address_shift']) + y for by, y in zip(above, a['y'])]
 
 
+def stacks(lines: bytes) -> list[list[str]]:
+    """The frames of each, the innermost first."""
+    return [[json.loads(f'"{frame.removeprefix("*")}"') for frame in line.split('\t') if frame]
+            for line in lines.decode().split('\n')[:-1]]
+
+
 def read(html: str) -> dict:
     """All facts, with texts and columns unpacked."""
     facts = facts_of(html)
@@ -91,8 +97,8 @@ def read(html: str) -> dict:
         section = facts['sections'][i] = unpacked(data, section)
         for who in section['who']:
             who['tags'] = [json.loads(line) for line in who['tags'].decode().splitlines()]
-            who['stacks'] = [[json.loads(f'"{frame.removeprefix("*")}"') for frame in line.split('\t') if frame]
-                             for line in who['stacks'].decode().split('\n')[:-1]]
+            who['stacks'] = stacks(who['stacks'])
+        section['stacks'] = stacks(section.get('stacks', b''))
         for run in section['runs']:
             for a in run['blocks'], run['segments']:
                 a['bytes'] = [a['sizes'][k] for k in a['size']]

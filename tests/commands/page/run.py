@@ -654,6 +654,59 @@ class Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f'{module}.{name}')
 
 
+def frames_as_said(frames: list[dict]) -> list[str]:
+    """As a page has them: of a package from its name on, of a home from there on."""
+    said = []
+    for f in frames:
+        file = re.sub(r'^.*(?:site|dist)-packages/', '', f['filename'])
+        node = [f[x] for x in ('fx_node_name', 'fx_node_op', 'fx_node_target', 'fx_original_trace') if x in f]
+        said.append(f'{re.sub("^/(?:home|Users)/[^/]*", "~", file)}:{f["line"]} {f["name"]}'
+                    + (f' {{{" ".join(node[:3])}; {node[3]}}}'.replace('\n', ' ') if node else ''))
+    return said
+
+
+def stack_faults(section: dict, trace: list[dict]) -> list[str]:
+    """The whole stack of each allocation, and of its free, as the log has them."""
+    blocks, faults = section['runs'][0]['blocks'], []
+    allocs = [i for i, e in enumerate(trace) if e['action'] == 'alloc']
+    skipped = len(blocks['made_by']) - len(allocs)
+    for nth, i in enumerate(allocs):
+        free = next((e for e in trace[i:] if e['action'] == 'free_requested' and e['addr'] == trace[i]['addr']), None)
+        context = trace[i]['compile_context']
+        wanted = [frames_as_said(trace[i]['frames']), frames_as_said(free['frames']) if free else [],
+                  [context.replace('N/A', ''), *trace[i].get('forward_frames', [])]]
+        numbers = [int(blocks[name][skipped + nth]) for name in ('made_by', 'freed_by', 'origin')]
+        found = [section['stacks'][number - 1] if number else [] for number in numbers[:2]]
+        found.append(section['origins'][numbers[2] - 1] if numbers[2] else [''])
+        faults += [f'alloc {nth}: {x}, not {y}' for x, y in zip(found, wanted) if x != y]
+    return faults[:2]
+
+
+def check_stacks(folder: Path) -> None:
+    """Who allocated and freed, which compilation and node it was, and the settings, as the file has them."""
+    faults = []
+    for name in ('two_streams', 'lora'):
+        with gzip.open(CORPUS / f'{name}.pickle.gz') as file:
+            snapshot = Plain(file).load()
+        trace = max(snapshot['device_traces'], key=len)
+        for i, event in enumerate(trace):
+            event['compile_context'] = ('N/A', '0/0', '1/0_2')[i // 9 % 3]
+            if i % 7 == 0 and event['action'] == 'alloc' and event['frames']:
+                event['frames'] = [event['frames'][0] | {'fx_node_name': f'relu_{i}', 'fx_node_op': 'call_function', 'fx_node_target': 'torch.relu',
+                                                         'fx_original_trace': 'File "m.py", line 3, in forward\n    x = relu(x)'}]
+            if i % 5 == 0:
+                event['forward_frames'] = [f'  File "/m.py", line {i // 50}, in <f>\n', '    x & y\n']
+        Path(f'{folder}/s.pickle').write_bytes(pickle.dumps(snapshot, 4))
+        done = subprocess.run([PROGRAM, 'run', '-q', f'{folder}/s.pickle', '-o', f'{folder}/s.html'], capture_output=True, check=False)
+        assert done.returncode in (0, 3), done.stderr
+        section = read(Path(f'{folder}/s.html').read_text())['sections'][0]
+        faults += [f'{name}: {x}' for x in stack_faults(section, trace)]
+        faults += [f'{name}: settings' for _ in [0] if section['allocator_settings'] != snapshot['allocator_settings']]
+        faults += [f'{name}: {len(set(map(tuple, section["stacks"])))} of {len(section["stacks"])} stacks differ' for _ in [0]
+                   if len(set(map(tuple, section['stacks']))) != len(section['stacks'])]
+    TAP.result('stacks of frees too, compilations and settings of a snapshot', faults)
+
+
 def check_recorded(folder: Path) -> None:
     """Of a snapshot: request, stream, pool, address and time of each block, as the file has them of its allocs."""
     faults, compared = [], 0
@@ -700,7 +753,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for check in (check_programs, check_hostile, check_page, check_run, check_proof,
                       check_first_screen, check_several, check_nothing, check_huge, check_answers, check_names,
-                      check_hostile_answers, check_size, check_refusals, check_part, check_no_device, check_recorded):
+                      check_hostile_answers, check_size, check_refusals, check_part, check_no_device, check_recorded, check_stacks):
             check(Path(folder))
     return TAP.finish()
 
