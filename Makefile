@@ -163,7 +163,7 @@ $(DOCUMENTS_PAGE): man/fragsim-documents.5.in $(PROGRAM)
 	$(call say,GEN)
 	$(Q)mkdir -p $(@D) && { cat $< && $(NATIVE) help --members; } >$@
 # The parts of a report's page, as arrays of characters.
-PAGE_SCRIPTS = $(addprefix src/answers/page/,facts.js history.js pictures.js blocks.js state.js viewer.js answers.js page.js)
+PAGE_SCRIPTS = $(addprefix src/answers/page/,facts.js history.js pictures.js blocks.js state.js events.js viewer.js answers.js page.js)
 PAGE_FILES = $(addprefix src/answers/page/page.,html css) $(PAGE_SCRIPTS)
 $(BUILD)/page/page_files.inc: $(PAGE_FILES)
 	$(call say,GEN)

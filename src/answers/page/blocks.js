@@ -47,7 +47,11 @@ function readFilter(text) {
 const lifeClass = (events) => [4, 0, 2, 1, 5, 3][Math.min(5, Math.floor(Math.log10(Math.max(1, events)) * 1.2))];
 
 const POOL = 1;                         /* of a queue: its stream, and its pool */
-const queueName = (run, i, which) => String(run.section.queues[run.blocks.queue[i]][which] ?? "default");
+const queueText = (section, queue, which) => {
+	const name = section.queues[queue][which];
+	return which === POOL ? String(name || "default") : section.streamNames.get(name);
+};
+const queueName = (run, i, which) => queueText(run.section, run.blocks.queue[i], which);
 const className = (run, i) => run.section.classes[run.blocks.life_class[i]];
 
 /*
@@ -94,15 +98,22 @@ class Look {
 	}
 	fits(i) {
 		const { bytes, who } = this.run.blocks, { low, high, named, address } = this.filter;
-		return bytes[i] >= low && bytes[i] <= high && this.classOf[who[i]] !== FILTERED && (!address || this.isAt(i, address))
+		return bytes[i] >= low && bytes[i] <= high && this.matches(i, who[i]) && (!address || this.isAt(i, address))
 			&& Object.entries(named).every(([name, value]) => this.nameIs(i, name, value.toLowerCase()));
 	}
-	/* Names are whole; what the data does not say is not found. */
+	/* Its tag, a frame of the stack that allocated it, or its compilation. */
+	matches(i, share) {
+		const { made_by, origin } = this.run.blocks;
+		return this.sharesPass[share] || (made_by?.[i] && this.stacksPass[made_by[i] - 1]) || (origin?.[i] && this.originsPass[origin[i] - 1]);
+	}
+	/* Names are whole; a stream has its number and its handle; what the data does not say is not found. */
 	nameIs(i, name, value) {
 		const { run } = this, { life_class, queue } = run.blocks;
 		if (name === "class")
 			return Boolean(life_class) && className(run, i).toLowerCase() === value;
-		return Boolean(queue) && queueName(run, i, name === "pool" ? POOL : 0).toLowerCase() === value;
+		const named = queue && run.section.queues[queue[i]][name === "pool" ? POOL : 0];
+		return Boolean(queue) && (String(named ?? "default").toLowerCase() === value
+			|| queueName(run, i, name === "pool" ? POOL : 0).split(" ")[0] === value);
 	}
 	isAt(i, digits) {
 		const { address, bytes } = this.run.blocks, at = parseInt(digits, 16);
@@ -118,18 +129,21 @@ class Look {
 	/* Classes of shares, and a colour for each block; held: the others pale. */
 	paint() {
 		const { run } = this, { bytes, who, birth, end } = run.blocks, shares = run.who.shareTag.length;
-		this.classOf = Uint8Array.from({ length: shares }, (_, share) => this.passes(share) ? run.kindOf[share] : FILTERED);
+		const { pattern } = this.filter, passing = (texts) => !pattern || texts.some((text) => pattern.test(frameText(text)));
+		this.sharesPass = Uint8Array.from({ length: shares }, (_, share) => this.passes(share));
+		this.stacksPass = pattern ? Uint8Array.from(run.section.stacks, passing) : [];
+		this.originsPass = pattern ? Uint8Array.from(run.section.origins ?? [], passing) : [];
 		const held = this.held < 0 ? -1 : run.who.shareTag[who[this.held]], group = this.group();
 		this.colourOf ??= new Uint8Array(bytes.length);
 		for (let i = 0; i < bytes.length; i++) {
-			let c = this.fits(i) ? this.classOf[who[i]] : FILTERED;
+			let c = this.fits(i) ? run.kindOf[who[i]] : FILTERED;
 			if (c !== FILTERED && group)
 				c = group.colours[group.of[i]];
 			else if (c !== FILTERED && this.by === "block")
 				c = (i * 2654435761 >>> 16) % 8;
 			else if (c !== FILTERED && this.by === "life")
 				c = lifeClass(end[i] - birth[i]);
-			this.colourOf[i] = 3 * c + (i * 40503 >>> 4) % 3 + (held >= 0 && run.who.shareTag[who[i]] !== held ? PALER : 0);
+			this.colourOf[i] = 3 * c + (isIdle(run, i) ? 1 : (i * 40503 >>> 4) % 3) + (held >= 0 && run.who.shareTag[who[i]] !== held ? PALER : 0);
 		}
 		this.heldClass = held < 0 ? -1 : Math.floor((this.colourOf[this.held] & PALER - 1) / 3);
 		this.generation++;

@@ -2,7 +2,7 @@
 /*
  * facts.js - the facts of a report: unpacked, in words, and in colours.
  *
- * The script of a page is this file, history.js, pictures.js, blocks.js, state.js, viewer.js, answers.js and page.js, one after the other. Nothing is asked of
+ * The script of a page is this file, history.js, pictures.js, blocks.js, state.js, events.js, viewer.js, answers.js and page.js, one after the other. Nothing is asked of
  * anybody: all figures are in the page, and the browser itself decompresses them (DecompressionStream). What a trace says goes
  * into the document as text only.
  */
@@ -65,15 +65,34 @@ function reservedLine(run) {
 	return [...changes].sort((a, b) => a[0] - b[0]).map(([event, by]) => [event, sum += by]);
 }
 
+/* Frames that are in many stacks are one text. */
+function readStacks(bytes, place) {
+	const known = new Map(), frameOf = (text) => {
+		if (!known.has(text))
+			known.set(text, JSON.parse(`"${text}"`));
+		return known.get(text);
+	};
+	return lines(bytes, place).map((line) => line.split("\t").filter(Boolean).map(frameOf));
+}
+
+/* Streams whose names are handles have numbers, too, as they come; the default one is 0. */
+function nameStreams(section) {
+	const known = section.streamNames = new Map([[0, "0"]]);
+	for (const [stream] of section.queues ?? [])
+		if (!known.has(stream))
+			known.set(stream, stream > 0xffff ? `${known.size} (0x${stream.toString(16)})` : String(stream ?? "default"));
+}
+
 async function readSection(section) {
 	const bytes = await unpack(section.data);
 	section.who = section.who.map((who) => ({
 		tags: lines(bytes, who.tags).map((line, i) =>
 			i === 0 ? "(no tag)" : i === 1 ? "(other tags)" : JSON.parse(line)),
 		shareTag: column(bytes, who.share_tag),
-		stacks: lines(bytes, who.stacks).map((line) =>
-			line.split("\t").filter(Boolean).map((frame) => JSON.parse(`"${frame}"`))),
+		stacks: readStacks(bytes, who.stacks),
 	}));
+	section.stacks = section.stacks ? readStacks(bytes, section.stacks) : [];
+	nameStreams(section);
 	const perPolicy = section.runs.length / section.who.length;
 	section.runs.forEach((run, i) => {
 		readRun(bytes, run);

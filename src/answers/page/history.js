@@ -83,7 +83,7 @@ function shareFacts(from, to) {
 		const i = countUpTo(from.birth, birth) - 1;
 		return i >= 0 && from.birth[i] === birth ? i : -1;
 	});
-	for (const name of ["life_class", "queue", "address", "time"])
+	for (const name of ["life_class", "queue", "address", "time", "made_by", "freed_by", "origin"])
 		if (from[name])
 			to[name] = Float64Array.from(at, (i) => i < 0 ? 0 : from[name][i]);
 	if (from.rounding)

@@ -26,10 +26,11 @@ function table(parent, heads, rows) {
 /* Nodes { bytes, under, share }: what is below has its bytes too. */
 function tree(run, holders, all) {
 	const root = { bytes: 0, under: new Map(), deepest: 0 };
-	for (const { share, bytes } of holders) {
+	for (const holder of holders) {
+		const { share, bytes } = holder;
 		let node = root;
 		root.bytes += bytes;
-		flamePath(run, share, all).slice(0, 40).forEach((name, depth) => {
+		flamePath(run, holder, all).slice(0, 40).forEach((name, depth) => {
 			if (!node.under.has(name))
 				node.under.set(name, { bytes: 0, under: new Map(), share });
 			node = node.under.get(name);
@@ -245,7 +246,7 @@ function settings(parent, section, facts) {
 	const list = add(parent, "dl");
 	const say = (name, text) => {
 		add(list, "dt", name);
-		add(list, "dd", text);
+		return add(list, "dd", text);
 	};
 	say("trace", `${section.path} (${section.form}, ${number(section.events)} events, content ${section.content})`);
 	for (const run of section.runs)
@@ -255,13 +256,18 @@ function settings(parent, section, facts) {
 			+ `pages of ${size(run.granularity)}`);
 	if (section.recorded_settings)
 		say("recorded settings", section.recorded_settings);
+	if (section.allocator_settings) {
+		const all = add(say("all of the allocator's", ""), "details");
+		add(all, "summary", "as the snapshot has them");
+		add(all, "pre", JSON.stringify(section.allocator_settings, null, 2));
+	}
 	say("command", facts.command);
 	say("fragsim", facts.version);
 }
 
 /* The blocks of one run, or its segments, and all that is below them. */
 function details(parent, aside, below, section, run, view, kind) {
-	const viewer = new Viewer(add(parent, "div"), aside, below, section, kind === "segments" ? segmentsRun(run) : run, view);
+	const viewer = new Viewer(add(parent, "div"), aside, below, section, kind === "segments" ? segmentsRun(run) : kind === "pools" ? poolsRun(run) : run, view);
 	viewer.kindShown.value = kind;
 	growthParts(below, section, run, view);
 	add(below, "h3", "Memory by tag");

@@ -1,5 +1,5 @@
 /*
- * state.js - segments: those of a moment as boxes with their blocks, and all of a run as blocks over time.
+ * state.js - segments: those of a moment as boxes with their blocks, and all of a run as blocks over time; and private pools.
  */
 
 const NO_TAG = 0;
@@ -23,6 +23,62 @@ function reservers(run) {
 	return out;
 }
 
+/* The pools but the default one, which serves all. */
+const privatePools = (section) => [...new Set((section.queues ?? []).map((queue) => queue[POOL]))].filter((pool) => pool);
+const isIdle = (run, i) => run.blocks.who[i] >= (run.firstIdle ?? Infinity);
+
+/* How much of each private pool was free, and when: { birth, end, bytes, pool }, by birth. */
+function idleTimes(run, pools) {
+	const { birth, end, bytes, queue } = run.blocks, s = run.segments, by = run.reservers ??= reservers(run), changes = [], out = [];
+	const note = (b, from, to, change) => {
+		const pool = b < 0 ? -1 : pools.indexOf(run.section.queues[queue[b]][POOL]);
+		if (pool >= 0)
+			changes.push({ at: from, pool, change }, { at: to, pool, change: -change });
+	};
+	by.forEach((b, i) => note(b, s.birth[i], s.end[i], s.bytes[i]));
+	birth.forEach((_, i) => note(i, birth[i], end[i], -bytes[i]));
+	changes.sort((a, b) => a.at - b.at || a.pool - b.pool);
+	const now = pools.map(() => ({ bytes: 0, since: 0 }));
+	for (let x = 0; x < changes.length;) {
+		const { at, pool } = changes[x], of = now[pool];
+		let sum = of.bytes;
+		for (; x < changes.length && changes[x].at === at && changes[x].pool === pool; x++)
+			sum += changes[x].change;
+		if (sum === of.bytes)
+			continue;
+		if (of.bytes > 0)
+			out.push({ birth: of.since, end: at, bytes: of.bytes, pool });
+		now[pool] = { bytes: sum, since: at };
+	}
+	now.forEach((of, pool) => { if (of.bytes > 0) out.push({ birth: of.since, end: run.end, bytes: of.bytes, pool }); });
+	return out.sort((a, b) => a.birth - b.birth);
+}
+
+/* The same run with what its private pools keep free as more blocks, of no place: stacked, they are all that nothing else can use. */
+function poolsRun(run) {
+	if (run.asPools)
+		return run.asPools;
+	const pools = privatePools(run.section), idle = idleTimes(run, pools), shares = run.who.shareTag.length, { blocks } = run, made = { ...blocks };
+	const n = blocks.birth.length, from = new Int32Array(n + idle.length);           /* a block, or -1 - one of the idle */
+	for (let i = 0, x = 0, at = 0; at < from.length; at++)
+		from[at] = x === idle.length || (i < n && blocks.birth[i] <= idle[x].birth) ? i++ : -1 - x++;
+	const of = { birth: (x) => x.birth, end: (x) => x.end, freed: (x) => x.end, bytes: (x) => x.bytes, y: () => Infinity, who: (x) => shares + x.pool };
+	for (const [name, values] of Object.entries(blocks))
+		if (values?.length === n && ArrayBuffer.isView(values) && !/^(sum_|order)/.test(name))
+			made[name] = values.constructor.from(from, (k) => k >= 0 ? values[k] : of[name] ? of[name](idle[-1 - k]) : 0);
+	made.order = sorted(made.end, from.length, run.end);
+	made.uses = undefined;
+	const kinds = run.who.tags.length;
+	return run.asPools = {
+		...run, blocks: made, history: new RunHistory(made, run.end), reservers: undefined, empty: undefined, byFreed: undefined, firstIdle: shares,
+		who: {
+			tags: [...run.who.tags, ...pools.map((pool) => `free in private pool ${pool}`)],
+			shareTag: Float64Array.of(...run.who.shareTag, ...pools.map((_, k) => kinds + k)), stacks: [...run.who.stacks, ...pools.map(() => [])],
+		},
+		kindOf: Uint8Array.of(...run.kindOf, ...pools.map(() => OTHER)), colours: [...run.colours, ...pools.map(() => OTHERS[0])],
+	};
+}
+
 /* The same run with its segments as the blocks: every picture and question works for them, too. */
 function segmentsRun(run) {
 	if (run.asSegments)
@@ -34,6 +90,7 @@ function segmentsRun(run) {
 		who: Int32Array.from(by, (b) => b < 0 ? none : run.blocks.who[b]),
 		queue: run.blocks.queue && Float64Array.from(by, (b) => b < 0 ? 0 : run.blocks.queue[b]),
 		address: run.blocks.address && Float64Array.from(by, (b, i) => segmentAddress(run, b, i)),
+		made_by: run.blocks.made_by && Float64Array.from(by, (b) => b < 0 ? 0 : run.blocks.made_by[b]),
 	};
 	return run.asSegments = {
 		...run, blocks, history: new RunHistory(blocks, run.end), empty: undefined, byFreed: undefined, moments: [], ofSegments: true,

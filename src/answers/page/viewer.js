@@ -16,6 +16,9 @@ function lifeWords(run, i) {
 		+ (freed[i] < end[i] ? `; pending until ${number(end[i])}` : "");
 }
 
+/* Frames that are in every stack. */
+const PLUMBING = /unwind::|CapturedTraceback|gather_with_cpp| \?\?|_?Py[A-Z]\w+_|_start/;
+
 /* Own frames first to the eye; runs of others are folded. */
 function stackList(parent, frames) {
 	const list = add(parent, "ol", null, { class: "stack" });
@@ -23,7 +26,7 @@ function stackList(parent, frames) {
 	const flush = () => {
 		if (folded.length > 2) {
 			const box = add(add(list, "li", null, { class: "others" }), "details");
-			add(box, "summary", `${folded.length} frames of libraries: ${folded[0]} \u2026`);
+			add(box, "summary", `${folded.length} frames of libraries: ${folded.find((frame) => !PLUMBING.test(frame)) ?? folded[0]} \u2026`);
 			folded.forEach((frame) => add(box, "div", frame));
 		} else {
 			folded.forEach((frame) => add(list, "li", frame, { class: "others" }));
@@ -41,6 +44,10 @@ function stackList(parent, frames) {
 	flush();
 }
 
+/* A whole stack of a block; undefined: there is none. */
+const stackOf = (run, i, by) => run.section.stacks[run.blocks[by]?.[i] - 1];
+const ownFirst = (frames) => frameText(frames?.find(isOwn) ?? frames?.[0] ?? "");
+
 /* How often the address of each block was in use before, in the recording. */
 function usesBefore(run) {
 	if (!run.blocks.uses) {
@@ -51,32 +58,6 @@ function usesBefore(run) {
 		});
 	}
 	return run.blocks.uses;
-}
-
-/* What happened at events: [event, what, bytes, of what, block], in their order. */
-function eventsAt(run, from, to) {
-	const { birth, freed, end, bytes, who, order } = run.blocks, s = run.segments, out = [];
-	run.byFreed ??= sorted(freed, freed.length, run.end);
-	run.marksShown ??= [...run.mark_step].map((step, i) => [step, run.mark_names[i]]);
-	const range = (key, list, visit) => {
-		for (let x = countUpTo(key, from - 1, list); x < (list ?? key).length && key[list ? list[x] : x] < to; x++)
-			visit(list ? list[x] : x);
-	};
-	for (const [step, name] of run.marksShown)
-		if (step >= from && step < to)
-			out.push([step, "mark", null, name, -1]);
-	const expandable = run.lanes.length > 1 ? run.lanes[1].base : Infinity;
-	if (!run.ofSegments) {
-		range(s.end, s.order, (i) => { if (s.end[i] < run.end) out.push([s.end[i], s.y[i] < expandable ? "release" : "unmap", s.bytes[i], "", -1]); });
-		range(s.birth, null, (i) => { out.push([s.birth[i], s.y[i] < expandable ? "segment" : "map", s.bytes[i], "", -1]); });
-	}
-	range(freed, run.byFreed, (i) => { if (freed[i] < run.end) out.push([freed[i], run.ofSegments ? "release" : "free", bytes[i], tagOf(run, who[i]), i]); });
-	range(end, order, (i) => { if (freed[i] < end[i] && end[i] < run.end) out.push([end[i], "reusable", bytes[i], tagOf(run, who[i]), i]); });
-	range(birth, null, (i) => { out.push([birth[i], run.ofSegments ? "segment" : "alloc", bytes[i], tagOf(run, who[i]), i]); });
-	for (const oom of run.ooms)
-		if (oom.step >= from && oom.step < to)
-			out.push([oom.step, "OOM", oom.size, "", -1]);
-	return out.sort((a, b) => a[0] - b[0]);
 }
 
 /* Bytes and blocks of each tag, of the blocks that `which` calls visit for. */
@@ -131,8 +112,7 @@ class Viewer {
 		const two = add(below, "div", null, { class: "two" });
 		const part = (parent, title) => { const box = add(parent, "div"); return [add(box, "h3", title), add(box, "div")]; };
 		[this.atHead, this.at] = part(side, "At the cursor");
-		[this.eventsHead, this.events] = part(two, "Events at the cursor");
-		this.events.tabIndex = 0;
+		this.list = new EventList(add(two, "div"), this);
 		[this.diffHead, this.diff] = part(two, "Between A and B");
 		this.pools = add(below, "div");
 		this.state = new StatePicture(below, this);
@@ -153,7 +133,8 @@ class Viewer {
 			select.onchange = () => then(select.value);
 			return select;
 		};
-		this.kindShown = choice("show ", [["blocks", "blocks"], ["segments", "segments"]], (kind) => this.show?.(kind));
+		this.kindShown = choice("show ", [["blocks", "blocks"], ["segments", "segments"],
+			...(privatePools(this.section).length ? [["pools", "private pools, whole"]] : [])], (kind) => this.show?.(kind));
 		choice("colour ", [["line", "by line"], ...Object.keys(this.look.groups).map((key) => [key, `by ${key}`]), ["block", "by block"],
 			["life", "by lifetime"]], (by) => {
 			this.look.by = by;
@@ -524,7 +505,29 @@ class Viewer {
 		const bar = add(side, "div", null, { class: "bar" });
 		add(bar, "button", "Only this line", { type: "button" }).addEventListener("click", () => this.only(tag));
 		add(bar, "button", "Release", { type: "button" }).addEventListener("click", () => this.hold(-1));
-		stackList(side, run.who.stacks[who[i]] || []);
+		const made = stackOf(run, i, "made_by") ?? run.who.stacks[who[i]] ?? [], freed = stackOf(run, i, "freed_by");
+		const [context, ...forward] = run.section.origins?.[run.blocks.origin?.[i] - 1] ?? [];
+		if (context)
+			say("compilation", context);
+		if (made.length)
+			stackList(side, made);
+		else
+			add(side, "p", "The recording has no stack of its allocation: it began later, its ring dropped it, or it recorded none.", { class: "note" });
+		this.showMore("Freed by", freed?.length ? (box) => stackList(box, freed) : null, ownFirst(freed));
+		this.showMore("Forward pass", forward.length ? (box) => add(box, "pre", forward.join("")) : null, "");
+	}
+	showMore(title, fill, words) {
+		if (!fill)
+			return;
+		const box = add(this.held, "details");
+		add(box, "summary", `${title}${words ? `: ${words}` : ""}`);
+		fill(box);
+	}
+	/* Of what is no block. */
+	showStack(title, frames) {
+		this.held.replaceChildren();
+		add(this.held, "h3", title);
+		stackList(this.held, frames ?? []);
 	}
 	/* What the data says of a block besides: how many bytes, which class, stream and pool, and where and when the recording had it. */
 	sayRecorded(i, say) {
@@ -606,18 +609,6 @@ class Viewer {
 		mini.canvas.addEventListener("pointerdown", (event) => { mini.canvas.setPointerCapture(event.pointerId); go(event); });
 		mini.canvas.addEventListener("pointermove", go);
 		addKeys(mini.canvas, view, (event) => this.key(event));
-		this.events.addEventListener("keydown", (event) => {
-			const rows = this.rows || [], at = rows.findIndex((row) => row[0] >= view.step);
-			const to = event.key === "ArrowDown" ? rows.find((row) => row[0] > view.step) : event.key === "ArrowUp" ? rows[at - 1] ?? rows[0] : null;
-			if (!to)
-				return;
-			view.look(to[0]);
-			if (to[4] >= 0)
-				this.hold(to[4]);
-			this.tell(view.step, to[4]);
-			this.panels();
-			event.preventDefault();
-		});
 	}
 	zoomBytes(factor, event) {
 		const { low, high } = this.range, p = this.blocks, box = p.canvas.getBoundingClientRect();
@@ -667,7 +658,7 @@ class Viewer {
 		this.at.replaceChildren();
 		table(this.at, [["bytes", false], ["share", false], ["blocks", false], ["line", true]], [...sums.values()].sort((a, b) => b.bytes - a.bytes)
 			.slice(0, 24).map((sum) => [size(sum.bytes), `${(100 * sum.bytes / (all || 1)).toFixed(1)} %`, number(sum.blocks), button(sum.tag)]));
-		this.showEvents();
+		this.list.show();
 		this.showPools();
 		this.state.show(view.step);
 		this.diff.replaceChildren();
@@ -701,55 +692,30 @@ class Viewer {
 			rows.set(by >= 0 ? queue[by] : -1, row);
 		}
 		add(this.pools, "h3", `Streams and pools at event ${number(view.step)}`);
-		const name = (q, which) => q < 0 ? "unknown" : String(run.section.queues[q][which] ?? "default");
+		const name = (q, which) => q < 0 ? "unknown" : queueText(run.section, q, which);
 		table(this.pools, [["pool", true], ["stream", true], ["reserved", false], ["allocated", false], ["free", false], ["segments", false], ["blocks", false]],
 			[...rows].sort((a, b) => b[1].reserved - a[1].reserved).slice(0, 40).map(([q, row]) => [name(q, POOL), name(q, 0), size(row.reserved),
 				size(row.live), size(row.reserved - row.live), number(row.segments), number(row.blocks)]));
-	}
-	/* The events around the cursor: at least some before and after it, where there are any. */
-	showEvents() {
-		const { view, run, history } = this, many = 40;
-		let rows = [];
-		for (let around = many; around <= 4096; around *= 4) {
-			rows = eventsAt(run, view.step - around, view.step + around + 1);
-			if (rows.filter((row) => row[0] < view.step).length >= many && rows.filter((row) => row[0] > view.step).length >= many)
-				break;
-		}
-		const at = rows.filter((row) => row[0] < view.step).length;
-		this.rows = rows = rows.slice(Math.max(0, at - many), at + many + 1);
-		this.events.replaceChildren();
-		const { address } = run.blocks, where = (i) => i >= 0 && address[i] ? addressText(address[i], usesBefore(run)[i]) : "";
-		const box = table(this.events, [["event", false], ["what", true], ["bytes", false], ["live", false], ["reserved", false],
-			...(address ? [["recorded at", true]] : []), ["line", true]],
-			rows.map(([step, what, bytes, of, i]) => [number(step), what, bytes === null ? "" : size(bytes), size(history.liveBytes(step)),
-				size(this.reservedAt(step)), ...(address ? [where(i)] : []), of]));
-		[...box.querySelectorAll("tbody tr")].forEach((tr, i) => {
-			if (rows[i][0] === view.step) {
-				Object.assign(tr, { className: "at" }).setAttribute("aria-current", "true");
-				box.scrollTop = tr.offsetTop - box.clientHeight / 2;
-			}
-			tr.addEventListener("click", () => {
-				view.look(rows[i][0]);
-				this.hold(rows[i][4]);
-				this.tell(view.step, rows[i][4]);
-			});
-		});
 	}
 }
 
 /* ---- A flame graph of the bytes at the cursor ---- */
 
 /* From the outside in: own frames, and the tag where there are none; all frames where they are asked for. */
-function flamePath(run, share, all) {
-	const frames = run.who.stacks[share] || [], shown = all ? frames : frames.filter(isOwn);
+function flamePath(run, { share, stack }, all) {
+	const frames = (all && run.section.stacks[stack - 1]) || run.who.stacks[share] || [], shown = all ? frames : frames.filter(isOwn);
 	return shown.length ? [...shown].reverse().map(frameText) : tagOf(run, share).split(/ \| | < /).reverse();
 }
 
 function flameAt(box, run, history, step) {
-	const shares = new Map();
-	history.liveAt(step, (i) => { shares.set(run.blocks.who[i], (shares.get(run.blocks.who[i]) || 0) + run.blocks.bytes[i]); });
+	const { who, made_by, bytes } = run.blocks, many = run.section.stacks.length + 1, sums = new Map();
+	history.liveAt(step, (i) => {
+		const key = who[i] * many + (made_by?.[i] ?? 0);
+		sums.set(key, (sums.get(key) || 0) + bytes[i]);
+	});
 	box.replaceChildren();
-	flame(box, run, [...shares].map(([share, bytes]) => ({ share, bytes })), `Bytes at event ${number(step)} by stack`);
+	flame(box, run, [...sums].map(([key, sum]) => ({ share: Math.floor(key / many), stack: key % many, bytes: sum })),
+		`Bytes at event ${number(step)} by stack`);
 }
 
 /* Buttons for all frames and for the way back; a bar that is clicked becomes the whole. */
@@ -763,13 +729,16 @@ function flame(parent, run, holders, heading) {
 		bar.replaceChildren();
 		[["all", -1], ...path.map((name, k) => [name, k])].forEach(([name, k]) =>
 			add(bar, "button", name, { type: "button", class: "plain" }).addEventListener("click", () => { path = path.slice(0, k + 1); draw(); }));
-		if ((run.who.stacks || []).some((frames) => frames.some(isOwn) && !frames.every(isOwn)))
+		const mixed = (frames) => frames.some(isOwn) && !frames.every(isOwn);
+		if (run.who.stacks.some(mixed) || holders.some(({ stack }) => stack && mixed(run.section.stacks[stack - 1])))
 			add(bar, "button", "Frames of libraries", { type: "button", "aria-pressed": all }).addEventListener("click", () => {
 				all = flame.all = !all;
 				draw();
 			});
 		box.replaceChildren();
-		icicle(box, run, node, root.bytes, (names) => { path = [...path, ...names]; draw(); });
+		/* the bar that became the whole stays on top */
+		const shown = path.length ? { bytes: node.bytes, under: new Map([[path.at(-1), node]]) } : node;
+		icicle(box, run, shown, root.bytes, (names) => { path = [...path.slice(0, -1), ...names]; draw(); });
 	};
 	draw();
 }

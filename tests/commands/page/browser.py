@@ -341,10 +341,10 @@ def block_faults(b: Browser, facts: dict, viewer: int) -> list[str]:
     # the events at the cursor: arrows go to the next, and it is there with what is live after it
     b.value(f'viewers[{viewer}].view.look({a["birth"][at]})')
     settle(b)
-    rows = b.value(f'[...viewers[{viewer}].events.querySelectorAll("tr.at")].map((row) => row.textContent)')
+    rows = b.value(f'[...viewers[{viewer}].list.box.querySelectorAll("tr.at")].map((row) => row.textContent)')
     if not any('alloc' in row and tag in row for row in rows):
         faults.append(f'the event of the block is {rows}')
-    b.value(f'viewers[{viewer}].events.focus()')
+    b.value(f'viewers[{viewer}].list.box.focus()')
     step = b.value(f'viewers[{viewer}].view.step')
     press(b, 'ArrowDown')
     if not b.value(f'viewers[{viewer}].view.step') > step:
@@ -461,6 +461,77 @@ def check_segments(b: Browser, folder: Path) -> None:
     TAP.result('segments, classes, streams and addresses', faults, b.complaints())
 
 
+def check_list(b: Browser, folder: Path) -> None:
+    """The list has every event of the run, from the first to the last, and those of a filter; a bar of the flame graph that is clicked is the whole."""
+    path = folder / 'list.html'
+    assert subprocess.run([PROGRAM, 'run', '-q', str(CORPUS / 'two_streams.pickle.gz'), '-o', path], check=False).returncode == 0
+    a = read(path.read_text())['sections'][0]['runs'][0]['blocks']
+    b.open(str(path), 1280)
+    rows = ('[...viewers[0].list.box.querySelectorAll("tbody tr")].map((r) => [parseInt(r.cells[0].textContent.replace(/\\D/g, "")),'
+            ' r.cells[1].textContent, r.getBoundingClientRect().bottom <= viewers[0].list.box.getBoundingClientRect().bottom + 1])')
+
+    def walk() -> set:
+        seen = set()
+        settle(b)
+        b.value('viewers[0].list.box.scrollTop = 0')
+        settle(b)
+        for _ in range(200):
+            seen |= {(step, what) for step, what, whole in b.value(rows) if whole}
+            if b.value('(() => { const x = viewers[0].list.box, at = x.scrollTop; x.scrollTop += 325; return x.scrollTop === at; })()'):
+                break
+            b.value('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+        return {step for step, what in seen if what in ('alloc', 'free')}
+    end = b.value('viewers[0].run.end')
+    steps = [(birth, birth + life - late) for birth, life, late in zip(a['birth'], a['life'], a['pending'])]
+    missing = {x for pair in steps for x in pair if x < end} ^ walk()
+    faults = [f'events {sorted(missing)[:5]} of {end} differ' for _ in [0] if missing]
+    b.value('viewers[0].setFilter(">1MiB")')
+    settle(b)
+    missing = {x for pair, size in zip(steps, a['bytes']) if size >= 1 << 20 for x in pair if x < end} ^ walk()
+    faults += [f'events {sorted(missing)[:5]} of the filter differ' for _ in [0] if missing]
+    b.value('viewers[0].setFilter("")')
+    settle(b)
+    bar = 'viewers[0].flame.querySelector(".icicle button:nth-child({})")'
+    first = b.value(f'{bar.format(1)}.style.width')
+    words = b.value('(() => { const x = [...viewers[0].flame.querySelectorAll(".icicle button")].at(-1); x.click(); return x.ariaLabel; })()')
+    now = b.value(f'{bar.format(1)}.style.width')
+    way = b.value('[...viewers[0].flame.querySelectorAll(".bar button.plain")].map((x) => x.textContent)')
+    if now != '100%' or way[-1] not in words or len(way) < 2:
+        faults.append(f'a bar of {words} is {first}, then {now}, on the way {way}')
+    before = b.value('viewers[0].flame.querySelector(".bar button.plain").click() || viewers[0].flame.querySelectorAll(".icicle button").length')
+    if not before or b.value(f'{bar.format(1)}.style.width') != first:
+        faults.append('the first button does not lead back')
+    TAP.result('all events, and the flame graph', faults, b.complaints())
+
+
+def check_pools(b: Browser, folder: Path) -> None:
+    """With private pools whole, the stack is the blocks of the default pool and what each private pool reserves."""
+    path = folder / 'pools.ndjson'
+    rng, live, lines = random.Random(7), [], [{'format': 'fragsim-trace', 'version': 1}]
+    for i in range(400):
+        if live and rng.random() < 0.45:
+            lines.append({'op': 'free', 'id': live.pop(rng.randrange(len(live)))})
+        else:
+            lines.append({'op': 'alloc', 'id': i, 'size': rng.randrange(1 << 20, 30 << 20), **({'pool': f'graph{i % 3}'} if i % 3 else {})})
+            live.append(i)
+    path.write_text('\n'.join(map(json.dumps, lines)) + '\n')
+    assert subprocess.run([PROGRAM, 'run', '-q', '-p', 'pytorch', str(path), '-o', path.with_suffix('.html')], check=False).returncode == 0
+    b.open(str(path.with_suffix('.html')), 1280)
+    b.value('viewers[0].kindShown.value = "pools"; viewers[0].kindShown.onchange()')
+    settle(b)
+    faults = []
+    for step in rng.sample(range(400), 60):
+        found, wanted = b.value(f"""(() => {{ const plain = viewers[0].run, v = viewers[1]; let sum = 0;
+            plain.history.liveAt({step}, (i) => {{ if (queueName(plain, i, POOL) === "default") sum += plain.blocks.bytes[i]; }});
+            for (const one of segmentsAt(plain, {step})) {{
+                const by = one.blocks[0] ?? reservers(plain)[one.piece];
+                if (queueName(plain, by, POOL) !== "default") sum += one.bytes;
+            }}
+            return [v.history.liveBytes({step}), sum]; }})()""")
+        faults += [f'event {step}: {found}, not {wanted}' for _ in [0] if found != wanted]
+    TAP.result('private pools are whole', faults, b.complaints())
+
+
 def check_answers(b: Browser, folder: Path) -> None:
     """The ranks of a job are bars, and numbers that were predicted are a line through what was recorded."""
     path = folder / 'ranks.html'
@@ -508,6 +579,8 @@ def main() -> int:
             check_place(browser, kept)
             check_leak(browser, kept)
             check_segments(browser, kept)
+            check_list(browser, kept)
+            check_pools(browser, kept)
             check_answers(browser, kept)
         finally:
             browser.close()
