@@ -67,36 +67,6 @@ void frag_page_allocs_fini(struct frag_page_allocs *a)
 	free(a->queues);
 }
 
-/* NULL: an empty one. */
-static void put_text(struct frag_node_ref in, const struct frag_value *text)
-{
-	char *json = frag_is(text, FRAG_STRING) ? frag_new_json(text->as.text, text->length) : strdup("\"\"");
-
-	in.doc->failed |= !json;
-	frag_json_raw(in, NULL, json);
-	free(json);
-}
-
-/* Of each its compilation, and the lines of the forward pass. */
-static void put_origins(const struct frag_snapshot *s, struct frag_node_ref in)
-{
-	const struct frag_value *line;
-	struct frag_node_ref list, one;
-
-	if (!s->origin_count)
-		return;
-	list = frag_json_array(in, "origins");
-	for (uint32_t i = 0; i < s->origin_count; i++) {
-		const struct frag_event_origin *o = &s->origins[i];
-
-		one = frag_json_array(list, NULL);
-		put_text(one, o->context ? &s->values.table[o->context - 1] : NULL);
-		for (uint32_t k = 0; o->forward && k < FRAG_FRAMES_MAX
-		     && (line = frag_list_at(&s->values, &s->values.table[o->forward - 1], k)) != NULL; k++)
-			put_text(one, line);
-	}
-}
-
 void frag_page_allocs_put_names(const struct frag_page_allocs *a, struct frag_node_ref in)
 {
 	struct frag_node_ref list;
@@ -104,10 +74,8 @@ void frag_page_allocs_put_names(const struct frag_page_allocs *a, struct frag_no
 
 	if (a->snapshot && frag_snapshot_settings_values(a->snapshot, settings, sizeof(settings)))
 		frag_json_text(in, "recorded_settings", settings);
-	if (a->snapshot) {
+	if (a->snapshot)
 		frag_snapshot_put_settings(a->snapshot, in, "allocator_settings");
-		put_origins(a->snapshot, in);
-	}
 	if (!a->count)
 		return;
 	list = frag_json_array(in, "classes");
@@ -125,6 +93,38 @@ void frag_page_allocs_put_names(const struct frag_page_allocs *a, struct frag_no
 			free(names[k]);
 		}
 	}
+}
+
+/* A text of JSON; what is no text is an empty one. */
+static void put_text(struct frag_page_pack *lines, const char *before, const struct frag_value *text)
+{
+	char *json = frag_is(text, FRAG_STRING) ? frag_new_json(text->as.text, text->length) : frag_new_json("", 0);
+
+	lines->failed |= !json;
+	frag_pack_take(lines, before, strlen(before));
+	frag_pack_take(lines, json ? json : "", json ? strlen(json) : 0);
+	free(json);
+}
+
+void frag_page_put_origins(const struct frag_page_allocs *a, struct frag_page_pack *pack, struct frag_node_ref in)
+{
+	const struct frag_snapshot *s = a->snapshot;
+	struct frag_page_pack lines = { .used = 0 };
+
+	for (uint32_t i = 0; s && i < s->origin_count && lines.used < FRAG_PAGE_ORIGINS; i++) {
+		const struct frag_event_origin *o = &s->origins[i];
+		const struct frag_value *line, *forward = o->forward ? &s->values.table[o->forward - 1] : NULL;
+
+		put_text(&lines, "[", o->context ? &s->values.table[o->context - 1] : NULL);
+		for (uint32_t k = 0; k < FRAG_FRAMES_MAX && lines.used < FRAG_PAGE_ORIGINS
+		     && (line = frag_list_at(&s->values, forward, k)) != NULL; k++)
+			put_text(&lines, ",", line);
+		frag_pack_take(&lines, "]\n", 2);
+	}
+	pack->failed |= lines.failed;
+	if (lines.used)
+		frag_pack_bytes(pack, in, "origins", lines.bytes, lines.used);
+	free(lines.bytes);
 }
 
 /* The first alloc, from one on, that is not before a step. */

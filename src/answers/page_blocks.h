@@ -35,6 +35,13 @@ void frag_page_allocs_fini(struct frag_page_allocs *allocs);
 /* Adds the names of classes and queues to a section. */
 void frag_page_allocs_put_names(const struct frag_page_allocs *allocs, struct frag_node_ref in);
 
+#define FRAG_PAGE_ORIGINS (UINT32_C(4) << 20)   /* bytes; no more begin then */
+/*
+ * Adds `origins` of a snapshot, where it has any: a line of JSON each, the compilation and the lines of the stack of the forward
+ * pass.
+ */
+void frag_page_put_origins(const struct frag_page_allocs *allocs, struct frag_page_pack *pack, struct frag_node_ref in);
+
 #define FRAG_ADDRESS_UNIT 21    /* bits of bytes: no segment of PyTorch is smaller */
 /*
  * Adds columns for the blocks, which are sorted by allocation step: `rounding` (bytes that the block has more than were

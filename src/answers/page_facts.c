@@ -528,6 +528,7 @@ static int put_runs(struct frag_page_trace *t, const struct frag_page_allocs *al
 	for (uint32_t i = 0; i < t->page_count && !pack.failed; i++)
 		put_who(&s, who, &t->pages[i], t->symbols);
 	frag_page_stacks_pack(&stacks, &pack, root);
+	frag_page_put_origins(allocs, &pack, root);
 	put_cured(&s, root, t);
 	if (t->look != UINT64_MAX)
 		frag_json_u64(root, "look", t->look);

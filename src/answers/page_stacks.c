@@ -128,6 +128,8 @@ static uint32_t stack_number(struct frag_page_stacks *t, uint64_t key, frag_next
 
 	if (number != FRAG_MAP_NONE)
 		return number;
+	if (t->lines.used >= FRAG_PAGE_STACKS_BYTES)
+		return 0;
 	if (!frag_marked_frames_json(next, of, &frames)) {
 		t->failed = true;
 		return 0;

@@ -13,7 +13,9 @@
 
 struct frag_snapshot;
 
-#define FRAG_PAGE_STACKS 8192   /* at most; more have the number 0 */
+/* At most so many, and bytes of their lines; more have the number 0. Packed, stacks of native frames are 1/36 and less. */
+#define FRAG_PAGE_STACKS 8192
+#define FRAG_PAGE_STACKS_BYTES (UINT32_C(16) << 20)
 
 struct frag_page_stacks {
 	const struct frag_symbols *symbols;

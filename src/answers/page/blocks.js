@@ -132,7 +132,7 @@ class Look {
 		const { pattern } = this.filter, passing = (texts) => !pattern || texts.some((text) => pattern.test(frameText(text)));
 		this.sharesPass = Uint8Array.from({ length: shares }, (_, share) => this.passes(share));
 		this.stacksPass = pattern ? Uint8Array.from(run.section.stacks, passing) : [];
-		this.originsPass = pattern ? Uint8Array.from(run.section.origins ?? [], passing) : [];
+		this.originsPass = pattern ? Uint8Array.from(run.section.origins, passing) : [];
 		const held = this.held < 0 ? -1 : run.who.shareTag[who[this.held]], group = this.group();
 		this.colourOf ??= new Uint8Array(bytes.length);
 		for (let i = 0; i < bytes.length; i++) {

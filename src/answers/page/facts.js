@@ -92,6 +92,7 @@ async function readSection(section) {
 		stacks: readStacks(bytes, who.stacks),
 	}));
 	section.stacks = section.stacks ? readStacks(bytes, section.stacks) : [];
+	section.origins = section.origins ? lines(bytes, section.origins).map((line) => JSON.parse(line)) : [];
 	nameStreams(section);
 	const perPolicy = section.runs.length / section.who.length;
 	section.runs.forEach((run, i) => {

@@ -108,7 +108,7 @@ class Viewer {
 			+ " block. Keys: left and right move the cursor (with Shift the part), up and down hold the block above or below, + and - zoom,"
 			+ " 0 all, P peak, F cuts the constant part, A and B set moments, Esc releases.", { class: "keys" });
 		side.replaceChildren();
-		this.held = add(side, "div", null, { "aria-live": "polite" });
+		this.held = add(side, "div");
 		const two = add(below, "div", null, { class: "two" });
 		const part = (parent, title) => { const box = add(parent, "div"); return [add(box, "h3", title), add(box, "div")]; };
 		[this.atHead, this.at] = part(side, "At the cursor");
@@ -506,7 +506,7 @@ class Viewer {
 		add(bar, "button", "Only this line", { type: "button" }).addEventListener("click", () => this.only(tag));
 		add(bar, "button", "Release", { type: "button" }).addEventListener("click", () => this.hold(-1));
 		const made = stackOf(run, i, "made_by") ?? run.who.stacks[who[i]] ?? [], freed = stackOf(run, i, "freed_by");
-		const [context, ...forward] = run.section.origins?.[run.blocks.origin?.[i] - 1] ?? [];
+		const [context, ...forward] = run.section.origins[run.blocks.origin?.[i] - 1] ?? [];
 		if (context)
 			say("compilation", context);
 		if (made.length)

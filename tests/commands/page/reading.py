@@ -37,7 +37,7 @@ def unpacked(data: bytes, node: object) -> object:
     if is_place(node):
         return column(data, node)
     if isinstance(node, dict):
-        return {name: data[value[0]:value[0] + value[1]] if name in ('cells', 'tags') or (name == 'stacks' and isinstance(value, list) and len(value) == 2)
+        return {name: data[value[0]:value[0] + value[1]] if name in ('cells', 'tags', 'origins') or (name == 'stacks' and isinstance(value, list) and len(value) == 2)
                 else unpacked(data, value) for name, value in node.items()}
     if isinstance(node, list):
         return [unpacked(data, x) for x in node]
@@ -98,6 +98,7 @@ def read(html: str) -> dict:
         for who in section['who']:
             who['tags'] = [json.loads(line) for line in who['tags'].decode().splitlines()]
             who['stacks'] = stacks(who['stacks'])
+        section['origins'] = [json.loads(line) for line in section.get('origins', b'').splitlines()]
         section['stacks'] = stacks(section.get('stacks', b''))
         for run in section['runs']:
             for a in run['blocks'], run['segments']:
