@@ -124,7 +124,7 @@ class EventList {
 			...(address ? [["recorded at", true]] : []), ["line", true]],
 			rows.map(([step, what, bytes, of, i]) => [number(step), what, bytes === null ? "" : size(bytes), size(history.liveBytes(step)),
 				size(this.viewer.reservedAt(step)), ...(address ? [where(i, what)] : []), of]));
-		box.removeAttribute("tabindex");
+		["tabindex", "role", "aria-label"].forEach((name) => box.removeAttribute(name));
 		box.firstChild.setAttribute("aria-rowcount", this.before[run.end]);
 		[...box.querySelectorAll("tbody tr")].forEach((tr, i) => {
 			if (rows[i][0] === view.step)

@@ -4,7 +4,7 @@
 
 /* Heads are [title, is text]; a cell is a text or a node. */
 function table(parent, heads, rows) {
-	const box = add(parent, "div", null, { class: "scroll", tabindex: 0 });
+	const box = add(parent, "div", null, { class: "scroll", tabindex: 0, role: "region", "aria-label": heads.map(([title]) => title).join(", ") });
 	const t = add(box, "table");
 	const head = add(add(t, "thead"), "tr");
 	for (const [title, text] of heads)
