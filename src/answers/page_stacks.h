@@ -13,7 +13,7 @@
 
 struct frag_snapshot;
 
-/* At most so many, and bytes of their lines; more have the number 0. Packed, stacks of native frames are 1/36 and less. */
+/* The most stacks, and bytes of their lines; others have the number 0. Packed, stacks of native frames are 1/36 and less. */
 #define FRAG_PAGE_STACKS 8192
 #define FRAG_PAGE_STACKS_BYTES (UINT32_C(16) << 20)
 

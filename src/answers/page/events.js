@@ -40,12 +40,13 @@ function eventsAt(run, from, to) {
 }
 
 /* How many rows of the list are before each event: of all, or of the blocks that pass the filter. */
-function rowsBefore(run, look, filtered) {
+function rowsBefore(run, look, filtered, list) {
 	const { birth, freed, end } = run.blocks, s = run.segments, before = new Uint32Array(run.end + 1);
 	const count = (step) => { if (step < run.end) before[step + 1]++; };
 	for (let i = 0; i < birth.length; i++) {
 		if (isIdle(run, i) || (filtered && !look.fits(i)))
 			continue;
+		list.blocks++;
 		count(birth[i]);
 		count(freed[i]);
 		if (freed[i] < end[i])
@@ -101,7 +102,8 @@ class EventList {
 		const { viewer } = this, { run, look, view } = viewer, filter = viewer.filter.value;
 		if (this.filter !== filter) {
 			this.filtered = filter !== "";
-			this.before = rowsBefore(run, look, this.filtered);
+			this.blocks = 0;                /* that pass */
+			this.before = rowsBefore(run, look, this.filtered, this);
 			this.filter = filter;
 		}
 		const count = this.before[run.end], first = Math.max(0, this.before[view.step] - (this.visible() >> 1));
@@ -137,6 +139,8 @@ class EventList {
 		viewer.view.look(step);
 		viewer.hold(block);
 		viewer.tell(step, block);
+		if (what === "free" && viewer.freedBy)
+			viewer.freedBy.open = true;
 		if (stack)
 			viewer.showStack(`${what} at event ${number(step)}: ${size(bytes)} requested`, viewer.section.stacks[stack - 1]);
 	}

@@ -167,11 +167,39 @@ class StatePicture {
 		add(box, "summary", "As a table");
 		this.table = add(box, "div");
 		const { canvas } = this.picture;
-		canvas.addEventListener("pointermove", (event) => this.tell(this.hit(event)));
-		canvas.addEventListener("click", (event) => {
-			const { block } = this.hit(event);
-			viewer.hold(block ?? -1);
+		let drag = null;                                /* of the bytes that are shown: the factor, and where they begin */
+		Object.assign(this, { zoom: 1, from: 0 });
+		const within = (from) => Math.max(0, Math.min(this.most * (1 - 1 / this.zoom), from));
+		canvas.addEventListener("wheel", (event) => {
+			event.preventDefault();
+			const at = this.bytesAt(event), zoom = Math.max(1, Math.min(this.most / 4096, this.zoom * Math.exp(-Math.max(-1, Math.min(1, event.deltaY / 300)))));
+			this.from = at - (at - this.from) * this.zoom / zoom;
+			this.zoom = zoom;
+			this.from = within(this.from);
+			this.picture.redraw();
+		}, { passive: false });
+		canvas.addEventListener("dblclick", () => { Object.assign(this, { zoom: 1, from: 0 }); this.picture.redraw(); });
+		canvas.addEventListener("pointerdown", (event) => {
+			drag = { x: event.clientX, from: this.from, moved: false };
+			canvas.setPointerCapture(event.pointerId);
 		});
+		canvas.addEventListener("pointermove", (event) => {
+			const hit = this.hit(event);
+			if (!drag) {
+				this.tell(hit);
+				viewer.peek(hit.block ?? -1);
+				return;
+			}
+			drag.moved ||= Math.abs(event.clientX - drag.x) > 4;
+			this.from = within(drag.from - (event.clientX - drag.x) / canvas.clientWidth * this.most / this.zoom);
+			this.picture.redraw();
+		});
+		canvas.addEventListener("pointerup", (event) => {
+			if (drag && !drag.moved)
+				viewer.hold(this.hit(event).block ?? -1);
+			drag = null;
+		});
+		canvas.addEventListener("pointercancel", () => { drag = null; });
 		addKeys(canvas, viewer.view, (event) => viewer.key(event));
 	}
 	show(moment) {
@@ -195,7 +223,8 @@ class StatePicture {
 	lay() {
 		const most = this.all[0]?.bytes ?? 1, gap = most / 200;
 		let row = 0, used = 0;
-		this.most = most;
+		if (this.most !== most)
+			Object.assign(this, { most, zoom: 1, from: 0 });
 		this.shown = [];
 		for (const one of this.all) {
 			if (used && used + one.bytes > most) {
@@ -213,13 +242,13 @@ class StatePicture {
 			this.rows = STATE_ROWS;
 	}
 	paint(c, width) {
-		const { run, look } = this.viewer, { bytes, y, rounding, freed } = run.blocks, colours = look.table(), scale = (width - 2) / this.most;
+		const { run, look } = this.viewer, { bytes, y, rounding, freed } = run.blocks, colours = look.table(), scale = (width - 2) / this.most * this.zoom;
 		const moment = this.viewer.view.step, css = (i) => {
 			const o = 3 * look.colourOf[i];
 			return `rgb(${Math.round(colours[o])}, ${Math.round(colours[o + 1])}, ${Math.round(colours[o + 2])})`;
 		};
 		for (const one of this.shown) {
-			const top = one.row * (BOX_HIGH + BOX_GAP), x = (at) => 1 + (one.left + at - one.y) * scale, wide = Math.max(1, one.bytes * scale);
+			const top = one.row * (BOX_HIGH + BOX_GAP), x = (at) => 1 + (one.left + at - one.y - this.from) * scale, wide = Math.max(1, one.bytes * scale);
 			c.fillStyle = style(one.blocks.length ? "free" : "releasable");
 			c.fillRect(x(one.y), top, wide, BOX_HIGH);
 			for (const i of one.blocks) {
@@ -245,9 +274,13 @@ class StatePicture {
 			c.strokeRect(Math.round(x(one.y)) - 0.5, top + 0.5, Math.round(wide) + 1, BOX_HIGH - 1);
 		}
 	}
+	bytesAt(event) {
+		const box = this.picture.canvas.getBoundingClientRect();
+		return this.from + (event.clientX - box.left - 1) / (box.width - 2) * this.most / this.zoom;
+	}
 	hit(event) {
 		const box = this.picture.canvas.getBoundingClientRect(), row = Math.floor((event.clientY - box.top) / (BOX_HIGH + BOX_GAP));
-		const at = (event.clientX - box.left - 1) / (box.width - 2) * this.most, { bytes, y } = this.viewer.run.blocks;
+		const at = this.bytesAt(event), { bytes, y } = this.viewer.run.blocks;
 		const segment = this.shown.find((one) => one.row === row && at >= one.left && at < one.left + one.bytes);
 		const place = segment ? segment.y + at - segment.left : 0;
 		return { segment, block: segment?.blocks.find((i) => y[i] <= place && place < y[i] + bytes[i]) };
@@ -255,7 +288,7 @@ class StatePicture {
 	tell({ segment, block }) {
 		const { run } = this.viewer;
 		this.told.textContent = !segment ? "" : `segment of ${size(segment.bytes)}: ${size(segment.free)} free, ${size(segment.largest)} of it`
-			+ ` contiguous, ${number(segment.blocks.length)} blocks; ${segmentWords(run, segment)}`
+			+ ` contiguous, ${run.blocks.rounding ? `${size(segment.blocks.reduce((sum, i) => sum + run.blocks.rounding[i], 0))} of rounding, ` : ""}${number(segment.blocks.length)} blocks; ${segmentWords(run, segment)}`
 			+ (block === undefined ? "" : ` \u2014 ${size(run.blocks.bytes[block])} of \u201c${tagOf(run, run.blocks.who[block])}\u201d`);
 	}
 }

@@ -109,13 +109,13 @@ class Viewer {
 			+ " 0 all, P peak, F cuts the constant part, A and B set moments, Esc releases.", { class: "keys" });
 		side.replaceChildren();
 		this.held = add(side, "div");
-		const two = add(below, "div", null, { class: "two" });
+		const two = add(left, "div", null, { class: "two" });         /* beside it the held block stays in view */
 		const part = (parent, title) => { const box = add(parent, "div"); return [add(box, "h3", title), add(box, "div")]; };
 		[this.atHead, this.at] = part(side, "At the cursor");
 		this.list = new EventList(add(two, "div"), this);
+		this.state = new StatePicture(add(two, "div"), this);
 		[this.diffHead, this.diff] = part(two, "Between A and B");
 		this.pools = add(below, "div");
-		this.state = new StatePicture(below, this);
 		this.flame = add(below, "div");
 		viewers.push(this);
 		this.steer();
@@ -481,11 +481,20 @@ class Viewer {
 		return at ? changes[at - 1][1] : 0;
 	}
 	hold(i) {
+		this.look.held = i;
+		this.repaint();
+		this.describe(i);
+	}
+	/* While none is held, the block under the pointer. */
+	peek(i) {
+		if (this.look.held < 0 && i >= 0 && i !== this.described)
+			this.describe(i);
+	}
+	describe(i) {
 		const { run, look, held: side, view } = this;
-		look.held = i;
+		this.described = i;
 		side.replaceChildren();
 		add(side, "h3", i < 0 ? "Click a block" : `Block ${number(i)}: ${size(run.blocks.bytes[i])}`);
-		this.repaint();
 		if (i < 0) {
 			add(side, "p", "Its size, life, stack, and what the same line holds.", { class: "note" });
 			return;
@@ -504,7 +513,10 @@ class Viewer {
 		this.sayLine(view.step);
 		const bar = add(side, "div", null, { class: "bar" });
 		add(bar, "button", "Only this line", { type: "button" }).addEventListener("click", () => this.only(tag));
-		add(bar, "button", "Release", { type: "button" }).addEventListener("click", () => this.hold(-1));
+		if (look.held === i)
+			add(bar, "button", "Release", { type: "button" }).addEventListener("click", () => this.hold(-1));
+		else
+			add(bar, "button", "Hold", { type: "button" }).addEventListener("click", () => this.hold(i));
 		const made = stackOf(run, i, "made_by") ?? run.who.stacks[who[i]] ?? [], freed = stackOf(run, i, "freed_by");
 		const [context, ...forward] = run.section.origins[run.blocks.origin?.[i] - 1] ?? [];
 		if (context)
@@ -513,15 +525,16 @@ class Viewer {
 			stackList(side, made);
 		else
 			add(side, "p", "The recording has no stack of its allocation: it began later, its ring dropped it, or it recorded none.", { class: "note" });
-		this.showMore("Freed by", freed?.length ? (box) => stackList(box, freed) : null, ownFirst(freed));
+		this.freedBy = this.showMore("Freed by", freed?.length ? (box) => stackList(box, freed) : null, ownFirst(freed));
 		this.showMore("Forward pass", forward.length ? (box) => add(box, "pre", forward.join("")) : null, "");
 	}
 	showMore(title, fill, words) {
 		if (!fill)
-			return;
+			return null;
 		const box = add(this.held, "details");
 		add(box, "summary", `${title}${words ? `: ${words}` : ""}`);
 		fill(box);
+		return box;
 	}
 	/* Of what is no block. */
 	showStack(title, frames) {
@@ -544,7 +557,7 @@ class Viewer {
 		say("on the map", `at ${size(y[i])}`);
 	}
 	sayLine(moment) {
-		const { run, look } = this, tag = run.who.shareTag[run.blocks.who[look.held]];
+		const { run } = this, tag = run.who.shareTag[run.blocks.who[this.described]];
 		const sum = sumByTag(run, (visit) => this.history.liveAt(moment, (i) => { visit(i); })).get(tag) || { bytes: 0, blocks: 0 };
 		this.same.textContent = `${number(sum.blocks)} blocks, ${size(sum.bytes)} at the cursor; ${number(this.sameAll)} in the run`;
 	}
@@ -589,7 +602,7 @@ class Viewer {
 		const { view } = this;
 		for (const p of [this.blocks, this.map])
 			steer(p.canvas, view, {
-				hover: (event) => { const { moment, block } = this.hit(p, event); this.tell(moment, block); },
+				hover: (event) => { const { moment, block } = this.hit(p, event); this.tell(moment, block); this.peek(block); },
 				click: (event) => {
 					const { moment, block } = this.hit(p, event);
 					view.look(moment);
@@ -648,7 +661,8 @@ class Viewer {
 			}
 		}));
 		const summed = history.summedAt(view.step);
-		this.found.textContent = this.filter.value ? `${number(passing)} of ${number(count)} blocks, ${size(shown)} at the cursor` : "";
+		this.list.show();
+		this.found.textContent = this.filter.value ? `${number(passing)} of ${number(count)} blocks, ${size(shown)} at the cursor; ${number(this.list.blocks)} blocks in the run` : "";
 		this.atHead.textContent = `At event ${number(view.step)}: ${size(all + summed)} in ${number(count)} blocks${summed ? " and a sum" : ""}`;
 		const button = (tag) => {
 			const b = document.createElement("button");
@@ -658,7 +672,6 @@ class Viewer {
 		this.at.replaceChildren();
 		table(this.at, [["bytes", false], ["share", false], ["blocks", false], ["line", true]], [...sums.values()].sort((a, b) => b.bytes - a.bytes)
 			.slice(0, 24).map((sum) => [size(sum.bytes), `${(100 * sum.bytes / (all || 1)).toFixed(1)} %`, number(sum.blocks), button(sum.tag)]));
-		this.list.show();
 		this.showPools();
 		this.state.show(view.step);
 		this.diff.replaceChildren();
