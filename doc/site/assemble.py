@@ -142,4 +142,4 @@ def main(program: str, folder: Path) -> None:
 
 
 if __name__ == '__main__':
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]))
