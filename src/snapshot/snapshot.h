@@ -173,7 +173,7 @@ struct frag_frame_kind {
 };
 #define FRAG_FRAME_KINDS 1024
 
-/* A list of frames of which something is known. */
+/* What is known about a list of frames. */
 struct frag_snapshot_stack {
 	struct frag_text tag;
 	uint32_t number;                /* in the table of stacks; 0: not known */
@@ -204,7 +204,7 @@ struct frag_snapshot {
 	struct frag_annotation *remarks;
 	uint32_t remark_count, remark_capacity;
 	struct frag_map known_at;       /* by number of list plus 1: where it is among ... */
-	struct frag_snapshot_stack *known;      /* ... stacks of which something is known */
+	struct frag_snapshot_stack *known;      /* ... the stacks with such an entry */
 	uint32_t known_count, known_capacity;
 	struct frag_text backward;      /* tag of the request that began the pass; NULL: none runs */
 	enum frag_stacks stacks;
