@@ -51,6 +51,7 @@ try:
     import torch
     import transformers
     from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
     from torch.nn import functional as F
     if __package__:
         from ._operators import HOOK, Output, Recorder, codes, default_dtype, recording
@@ -90,10 +91,27 @@ def flash_backward(grad_out, query, key, value, *_: Any) -> list[int]:
     return sizes
 
 
-def efficient_backward(grad_out, query, *_: Any) -> list[int]:
-    """The rows' sums of gradient times output."""
-    batch, heads, length, _dim = query.shape
-    return [4 * batch * heads * length]
+def efficient_backward(grad_out, query, key, value, *_: Any) -> list[int]:
+    """The rows' sums of gradient times output, and partial gradients of tiles in fp32.
+
+    The tiles are those of the kernels for Ampere and later: rows of queries, and columns. Wide heads
+    of 16 bits do not fit the registers: each split of the keys has gradients of keys and values
+    too. PyTorch limits the splits to about 200 blocks. Source: Params::workspace_size() of
+    aten/src/ATen/native/transformers/cuda/mem_eff_attention/kernel_backward.h.
+    """
+    batch, heads, length, dim = query.shape
+    widest, half = max(dim, value.size(-1)), query.element_size() == 2
+    rows, columns = (64, 64) if widest <= 64 else (128, 128) if half and widest <= 128 else (128, 64)
+    numbers = -(-length // rows) * -(-dim // columns) * (4 + rows * columns)    # 4: a lock, and padding
+    if half and widest > 128:
+        splits = max(min(-(-key.size(2) // columns), 200 // (batch * heads)), 1)
+        numbers += splits * columns * (rounded(dim, rows) + rounded(value.size(-1), rows))
+    return [4 * batch * heads * length, 4 * batch * heads * numbers]
+
+
+def softmax_backward(grad_out, output, *_: Any) -> list[int]:
+    """The product of both, which is summed: softmax_backward_cuda_out() of SoftMax.cu."""
+    return [grad_out.numel() * max(grad_out.element_size(), output.element_size())]
 
 
 MULTIPROCESSORS, THREADS_OF_ONE = 108, 2048  # of an A100
@@ -143,6 +161,7 @@ def is_biased(func, bias, left=None, right=None, **scales: Any) -> bool:
 WORKSPACES: dict[Any, Callable[..., list[int]]] = {
     aten._scaled_dot_product_flash_attention_backward.default: flash_backward,
     aten._scaled_dot_product_efficient_attention_backward.default: efficient_backward,
+    aten._softmax_backward_data.default: softmax_backward,
     aten.sum.dim_IntList: column_sums,
 }
 
@@ -189,6 +208,40 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return torch.native_dropout(input, p, True)[0]
 
 
+def uses(tensor: torch.Tensor) -> tuple[int, int]:
+    return tensor._use_count(), torch._C._storage_Use_Count(tensor.untyped_storage()._cdata)
+
+
+@functools.cache
+def uses_of_sum() -> tuple[int, int] | None:
+    """What uses() gives for a gradient that only autograd refers to; None: this PyTorch cannot tell."""
+    found = []
+
+    class Adds(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func is aten.add.Tensor:
+                found.append(uses(args[0]))
+            return func(*args, **kwargs or {})
+    with contextlib.suppress(AttributeError), FakeTensorMode():
+        leaf = torch.zeros(2, requires_grad=True) * 1
+        total = torch.cat([leaf * 2, leaf * 3])
+        with Adds():
+            total.backward(torch.ones(4))
+    return found[0] if len(found) == 1 else None
+
+
+def adds_in_place(total, gradient=None, **scale: Any) -> bool:
+    """
+    Does autograd add to a gradient that nothing else refers to? Then it does so in place, but never
+    for fake tensors: can_accumulate_inplace() of torch/csrc/autograd/input_buffer.cpp.
+    """
+    return torch._C._current_graph_task_id() != -1 \
+        and not torch.is_grad_enabled() and not scale and isinstance(gradient, torch.Tensor) \
+        and total.shape == gradient.shape and total.dtype == gradient.dtype \
+        and total.untyped_storage().nbytes() == total.numel() * total.element_size() \
+        and uses(total) == uses_of_sum()
+
+
 # The operators that autocast runs in fp32 on CUDA, and not on the CPU.
 FP32 = ("pow.Tensor_Scalar", "layer_norm", "softmax.int", "log_softmax.int", "nll_loss", "sum",
         "sum.dim_IntList", "cross_entropy_loss", "rsqrt", "exp", "log", "cumsum", "mse_loss",
@@ -222,6 +275,11 @@ def one_sequence() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(masks, "find_packed_sequence_indices", found)
 
 
+def keep_values(tensor: torch.Tensor, *_: Any, **_named: Any) -> torch.Tensor:
+    """In the place of an initialization that looks at its values."""
+    return tensor
+
+
 @contextlib.contextmanager
 def as_on_cuda() -> Iterator[None]:
     """Fake tensors of the CPU, as CUDA would have them."""
@@ -231,7 +289,8 @@ def as_on_cuda() -> Iterator[None]:
         for name in FP32:
             library.impl(name, cast_to_fp32(name), "AutocastCPU", allow_override=True)
     with mock.patch.object(F, "scaled_dot_product_attention", attention), \
-            mock.patch.object(F, "dropout", dropout), one_sequence(), FakeTensorMode():
+            mock.patch.object(F, "dropout", dropout), one_sequence(), FakeTensorMode(), \
+            mock.patch.object(torch.nn.init, "_no_grad_trunc_normal_", keep_values):
         yield
     library._destroy()
 
@@ -244,6 +303,7 @@ class ModelRecorder(Recorder):
     def __init__(self, output: Output, hold_head: bool) -> None:
         super().__init__(output, "cpu", timed=False)
         self.hold_head = hold_head          # to the end
+        self.in_place = uses_of_sum() is not None
         self.has_cublas: set[bool] = set()  # the thread of the program, and that of autograd
         self.now = self.most = 0            # live bytes, and the highest
         self.kept = self.most_kept = 0      # outputs of a step; the highest if the loop keeps them
@@ -303,6 +363,8 @@ class ModelRecorder(Recorder):
         self.live[id(storage)] = block._replace(ident=part, size=-(-block.nbytes // parts))
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if self.in_place and func is aten.add.Tensor and adds_in_place(*args, **kwargs or {}):
+            return args[0]
         result = super().__torch_dispatch__(func, types, args, kwargs)
         backward = torch._C._current_graph_task_id() != -1
         if func in MULTIPLICATIONS and not KEEPS_WORKSPACES:

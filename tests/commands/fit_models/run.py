@@ -180,9 +180,31 @@ def test_eager(python):
     scores = [e for e in events("b.ndjson") if e["op"] == "alloc" and "softmax" in e["tag"]
               and e["size"] in (2 * 2 * 16 * 16 * 2, 2 * 2 * 16 * 16 * 4)]
     TAP.ok(scores, "its scores of attention are blocks")
+    product = [e["size"] for e in events("b.ndjson") if e["op"] == "alloc"
+               and e["tag"].startswith("aten._softmax_backward_data.default workspace")]
+    TAP.ok(product and product[0] in (e["size"] for e in scores), "a backward pass multiplies them", product)
     # a tag has the program's line, or transformers', not one of the recorder
     ours = [e["tag"] for e in scores if e["tag"].endswith("fwd")]
     TAP.ok(ours and all("modeling_bloom.py:" in tag for tag in ours), "the line is the model's", ours)
+
+
+# what the kernels of PyTorch 2.15 and 2.9 took: type, width of a head, batch, heads, queries, keys; bytes
+KERNELS = [("float32", 64, 2, 4, 512, 512, 1049600), ("float32", 72, 2, 4, 512, 512, 2098176),
+           ("float32", 160, 2, 4, 512, 512, 3147264), ("bfloat16", 64, 2, 4, 512, 512, 1049600),
+           ("bfloat16", 128, 2, 4, 512, 512, 2097664), ("bfloat16", 160, 2, 4, 512, 512, 11535872),
+           ("float16", 256, 2, 4, 512, 512, 12584960), ("float16", 320, 2, 4, 512, 512, 17828352)]
+
+
+def test_kernels(python):
+    """Workspaces of the attention that saves memory, against those of the real kernels."""
+    program = ("import json, sys, torch; sys.path.insert(0, sys.argv[1]); from fragsim import models\n"
+               "print(json.dumps([models.efficient_backward(None, *(torch.empty(b, h, x, w, device='meta',"
+               " dtype=getattr(torch, t)) for x in (m, n, n)))[1] for t, w, b, h, m, n, _ in"
+               " json.loads(sys.argv[2])]))")
+    done = subprocess.run([python, "-c", program, HERE.parents[2] / "python", json.dumps(KERNELS)],
+                          capture_output=True, text=True, check=False, timeout=SECONDS)
+    TAP.ok(done.stdout and json.loads(done.stdout) == [x[-1] for x in KERNELS], "workspaces of attention",
+           done.stdout, done.stderr)
 
 
 def test_fit(python):
@@ -235,6 +257,7 @@ def main():
             test_sizes(python)
             test_workspaces(python)
             test_eager(python)
+            test_kernels(python)
             test_input(python)
             test_fit(python)
         else:
