@@ -206,9 +206,8 @@ void frag_tags_sweep(struct frag_tags *t)
 
 bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed)
 {
-	*s = (struct frag_stack_table){ .frame_count = 1, .count = 1 };
-	return frag_handles_init(&s->texts, seed) && frag_map_init(&s->frame_map, seed)
-	       && frag_map_init(&s->map, seed)
+	*s = (struct frag_stack_table){ .frame_count = 1, .count = 1, .seed = seed };
+	return frag_handles_init(&s->texts, seed)
 	       && frag_chunks_grow(&s->frames, 1, sizeof(struct frag_stack_frame))
 	       && frag_chunks_grow(&s->stacks, 1, sizeof(struct frag_stack));
 }
@@ -216,8 +215,8 @@ bool frag_stacks_init(struct frag_stack_table *s, uint64_t seed)
 void frag_stacks_fini(struct frag_stack_table *s)
 {
 	frag_handles_fini(&s->texts);
-	frag_map_fini(&s->frame_map);
-	frag_map_fini(&s->map);
+	free(s->frame_numbers.at);
+	free(s->numbers.at);
 	frag_chunks_fini(&s->frames);
 	frag_chunks_fini(&s->stacks);
 }
@@ -226,6 +225,39 @@ void frag_stacks_fini(struct frag_stack_table *s)
 static uint32_t stacks_text_number(struct frag_stack_table *s, struct frag_text text)
 {
 	return text.text && text.length ? frag_handles_intern_text(&s->texts, text) : 0;
+}
+
+/* The next slot that is empty or has this hash. */
+static struct frag_stack_slot *slot_at(const struct frag_stack_numbers *n, uint32_t hash, uint32_t at)
+{
+	while (n->at[at & n->mask].number && n->at[at & n->mask].hash != hash)
+		at++;
+	return &n->at[at & n->mask];
+}
+
+/* Makes room for one number more. */
+static FRAG_OR_NOMEM numbers_widen(struct frag_stack_numbers *n)
+{
+	const uint64_t had = n->at ? (uint64_t)n->mask + 1 : 0;
+	struct frag_stack_numbers wide = { .mask = had ? (uint32_t)(2 * had - 1) : 63,
+					   .count = n->count };
+
+	if (n->count < had / 4 * 3)
+		return true;
+	wide.at = calloc((size_t)wide.mask + 1, sizeof(*wide.at));
+	if (!wide.at)
+		return false;
+	for (uint64_t i = 0; i < had; i++) {
+		uint32_t at = n->at[i].hash;
+
+		while (n->at[i].number && wide.at[at & wide.mask].number)
+			at++;
+		if (n->at[i].number)
+			wide.at[at & wide.mask] = n->at[i];
+	}
+	free(n->at);
+	*n = wide;
+	return true;
 }
 
 /* Texts become numbers first, so two frames are equal where three integers are. */
@@ -237,40 +269,55 @@ bool frag_stacks_frame(struct frag_stack_table *s, const struct frag_frame *fram
 		.name = stacks_text_number(s, frame->name),
 		.line = frame->line,
 	};
-	const uint64_t key = frag_hash_key((uint64_t)f.file << 32 | f.name, s->frame_map.seed)
-			     + f.line;
-	uint32_t at = frag_map_home(&s->frame_map, key), i;
+	const uint32_t hash = (uint32_t)frag_hash_key(
+		frag_hash_key((uint64_t)f.file << 32 | f.name, s->seed) + f.line, s->seed);
+	struct frag_stack_numbers *n = &s->frame_numbers;
+	struct frag_stack_slot *slot;
 
-	if (f.file == UINT32_MAX || f.name == UINT32_MAX)
+	if (f.file == UINT32_MAX || f.name == UINT32_MAX || !numbers_widen(n))
 		return false;
-	while ((i = frag_map_next(&s->frame_map, key, &at)) != FRAG_MAP_NONE) {
-		const struct frag_stack_frame *known = frag_stacks_frame_at(s, i);
+	slot = slot_at(n, hash, hash);
+	while (slot->number) {
+		const struct frag_stack_frame *known = frag_stacks_frame_at(s, slot->number);
 
-		if (known->file == f.file && known->name == f.name && known->line == f.line) {
-			*number = i;
+		*number = slot->number;
+		if (known->file == f.file && known->name == f.name && known->line == f.line)
 			return true;
-		}
+		slot = slot_at(n, hash, (uint32_t)(slot - n->at) + 1);
 	}
-	if (!frag_chunks_grow(&s->frames, (uint64_t)s->frame_count + 1, sizeof(f))
-	    || !frag_map_add(&s->frame_map, key, s->frame_count))
+	if (!frag_chunks_grow(&s->frames, (uint64_t)s->frame_count + 1, sizeof(f)))
 		return false;
 	*frag_stacks_frame_at(s, s->frame_count) = f;
+	*slot = (struct frag_stack_slot){ hash, s->frame_count };
+	n->count++;
 	*number = s->frame_count++;
 	return true;
 }
 
 bool frag_stacks_push(struct frag_stack_table *s, uint32_t frame, uint32_t below, uint32_t *stack)
 {
-	const uint64_t key = (uint64_t)frame << 32 | below;
+	const struct frag_stack of = { .frame = frame, .below = below };
+	const uint32_t hash = (uint32_t)frag_hash_key((uint64_t)frame << 32 | below, s->seed);
+	struct frag_stack_numbers *n = &s->numbers;
+	struct frag_stack_slot *slot;
 
 	FRAG_ASSERT(frame && frame < s->frame_count && below < s->count);
-	*stack = frag_map_get(&s->map, key);
-	if (*stack != FRAG_MAP_NONE)
-		return true;
-	if (!frag_chunks_grow(&s->stacks, (uint64_t)s->count + 1, sizeof(struct frag_stack))
-	    || !frag_map_add(&s->map, key, s->count))
+	if (!numbers_widen(n))
 		return false;
-	*frag_stacks_stack_at(s, s->count) = (struct frag_stack){ .frame = frame, .below = below };
+	slot = slot_at(n, hash, hash);
+	while (slot->number) {
+		const struct frag_stack *known = frag_stacks_stack_at(s, slot->number);
+
+		*stack = slot->number;
+		if (known->frame == frame && known->below == below)
+			return true;
+		slot = slot_at(n, hash, (uint32_t)(slot - n->at) + 1);
+	}
+	if (!frag_chunks_grow(&s->stacks, (uint64_t)s->count + 1, sizeof(of)))
+		return false;
+	*frag_stacks_stack_at(s, s->count) = of;
+	*slot = (struct frag_stack_slot){ hash, s->count };
+	n->count++;
 	*stack = s->count++;
 	return true;
 }

@@ -118,13 +118,22 @@ struct frag_stack {
 	uint32_t below;         /* its parent: the stack of its callers */
 };
 
+/* The numbers of entries by a hash of these: 8 bytes each, as the keys are in the entries. */
+struct frag_stack_numbers {
+	struct frag_stack_slot {
+		uint32_t hash, number;  /* number 0: it is empty */
+	} *at;                          /* at most 3/4 are full */
+	uint32_t mask, count;
+};
+
 struct frag_stack_table {
 	struct frag_handles texts;
 	struct frag_chunks frames;      /* struct frag_stack_frame */
 	struct frag_chunks stacks;      /* struct frag_stack */
 	uint32_t frame_count;           /* with number 0 */
 	uint32_t count;                 /* likewise */
-	struct frag_map frame_map, map;
+	struct frag_stack_numbers frame_numbers, numbers;
+	uint64_t seed;
 };
 
 static inline struct frag_stack_frame *frag_stacks_frame_at(const struct frag_stack_table *s,
