@@ -235,7 +235,7 @@ static struct frag_stack_slot *slot_at(const struct frag_stack_numbers *n, uint3
 	return &n->at[at & n->mask];
 }
 
-/* Makes room for one number more. */
+/* Makes sure that one number more fits. */
 static FRAG_OR_NOMEM numbers_widen(struct frag_stack_numbers *n)
 {
 	const uint64_t had = n->at ? (uint64_t)n->mask + 1 : 0;
