@@ -160,7 +160,7 @@ def check_cut() -> None:
     for message in rng.sample(MESSAGES, times(12, len(MESSAGES), 12)):
         whole = expected(message)
         text = message.text.encode()
-        for end in range(rng.randrange(3), len(text), times(9, 3, 9)):
+        for end in range(rng.randrange(3), len(text), times(9, 6, 9)):
             for got in found(text[:end]):
                 if isinstance(got, str):
                     wrong.append(f'{message.source} at {end}: {got}')
@@ -179,7 +179,7 @@ def check_cut() -> None:
 def check_made() -> None:
     """Messages made of known bytes: the true verdict is among those named."""
     rng = random.Random(20)
-    devices = [made.Device(rng) for _ in range(times(400, 4000, 100))]
+    devices = [made.Device(rng) for _ in range(times(400, 1500, 100))]
     got = [x for device in devices for x in found(device.text.encode())]
     wrong, seen = [], dict.fromkeys((*VERDICTS, 'more than one'), 0)
     wanted = [Expected(x.wording, x.said, x.text) for x in devices]
@@ -422,7 +422,7 @@ def check_letters(cases: list) -> None:
         words = [m for m in re.finditer('[A-Za-z]{3,}', text) if not re.fullmatch('[KMGT]i?[Bb]', m[0])]
         right = verdict(text.encode())
         known = {*right.split('+'), 'unknown', 'none', 'accounts'}
-        for word in rng.sample(words, min(len(words), times(4, 20, 1))):
+        for word in rng.sample(words, min(len(words), times(4, 10, 1))):
             at = rng.randrange(word.start(), word.end())
             letter = rng.choice([x for x in string.ascii_lowercase if x != text[at].lower()])
             got = verdict((text[:at] + letter + text[at + 1:]).encode())
@@ -430,7 +430,8 @@ def check_letters(cases: list) -> None:
             tries += 1
             lost += got in ('none', 'accounts') and got != right
     TAP.result('a wrong letter gives no other verdict', wrong)
-    TAP.result('and loses few messages', lost * 50 > tries and f'{lost} of {tries}')
+    if tries >= 500:       # of a few hundred, as under a sanitizer, a share says nothing
+        TAP.result('and loses few messages', lost * 50 > tries and f'{lost} of {tries}')
 
 
 # of PyTorch's own messages: each sentence has a value, decides the advice, or says nothing of this failure
