@@ -14,7 +14,7 @@ import model
 from program import fragsim, times
 from tap import Tap
 
-SEEDS = times(20, 150, 30)
+SEEDS = times(20, 75, 20)
 HIGH = 2**52
 HERE = Path(__file__).resolve().parent
 TAGS = ['a.weight', 'a.bias', 'b.weight', 'it | fwd', 'it | bwd', '', "o'clock"]

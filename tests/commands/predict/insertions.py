@@ -133,7 +133,7 @@ def real() -> list[str]:
 
 
 def check(tap: Tap) -> None:
-    seeds = times(40, 200, 12)
+    seeds = times(40, 100, 12)
     tap.result('insertions are predicted from the number that has them', [
         x for seed in range(seeds) for x in predicted(seed)][:5])
     tap.result('other programs are refused or doubted', far_apart())

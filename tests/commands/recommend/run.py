@@ -25,7 +25,7 @@ from tap import Tap  # noqa: E402
 
 TAP = Tap()
 PARTS = (0.9, 0.3)[:times(1, 2)]        # of the way from the lower bound to the smallest device
-LARGE = times(90_000, 10**7)            # bytes of a file: its devices are not tried
+LARGE = times(90_000, 300_000)          # bytes of a file: its devices are not tried
 SMALL = 20_000          # the whole grid is tried
 # where memory grows on, the best setting is named with what it leaves
 LINE = re.compile(r'<code>PYTORCH_CUDA_ALLOC_CONF=([^<]+)</code>|no setting [a-z ]+: (\S+) leaves')

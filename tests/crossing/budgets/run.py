@@ -27,7 +27,7 @@ TAP = Tap()
 PROGRAM = ''
 LIMIT = 60
 MOST = 2**53 - 1
-MANY = times(1200, 4000)
+MANY = times(1200, 2500)
 MIB = 1 << 20
 SEARCHES = ('fit', 'predict', 'predict numbers', 'explain')
 

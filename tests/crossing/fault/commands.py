@@ -85,7 +85,7 @@ class Scene:
     timed: bool = False     # what it writes tells times, and is never twice the same
     folder: str = ''        # that it makes; a fault may leave the beginning of its files there
     dense: bool = False     # the last calls fail one by one, too: there the outputs are printed
-    every: bool = False     # all calls fail one by one with HEAVY=1
+    every: bool = False     # calls fail evenly, in all of the run
 
     @property
     def end(self) -> int:

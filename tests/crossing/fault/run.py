@@ -5,8 +5,8 @@
 Each run must end with the status that the manual gives, one line on standard error, every
 output as it was before, no memory that was never freed, and without a crash. commands.py has the
 runs; after the first ALL calls of a run only some are made to fail, ever farther apart, except for
-the last END calls of a dense scene: a command prints its outputs there. HEAVY=1 fails more of them,
-and all of a run on a sample of a form, of which else one in SPREAD fails.
+the last END calls of a dense scene: a command prints its outputs there. Of a run on a sample of a form,
+SPREAD calls fail, evenly. HEAVY=1 fails more of each.
 preload.c makes them fail; it is compiled here, into a folder that goes away. A sanitizer has its
 own malloc, so that this is skipped there.
 """
@@ -26,9 +26,9 @@ from program import times  # noqa: E402
 
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
-ALL = times(8, 80)      # calls that fail each; then ever farther apart
-END = times(8, 200)     # calls at the end of a dense scene that fail each
-SPREAD = times(16, 1 << 30)     # calls that fail of a scene of which every one may
+ALL = times(8, 30)      # calls that fail each; then ever farther apart
+END = times(8, 60)      # calls at the end of a dense scene that fail each
+SPREAD = times(16, 200)         # calls that fail, evenly, of a run on a sample of a form
 OWN = ('mark', 'live')  # files of preload.c
 LEAKS = not os.environ.get('COVERAGE')  # to count lines takes memory, too
 
