@@ -26,9 +26,9 @@ from program import times  # noqa: E402
 
 PATIENCE = 60.0
 OLD = b'what stood here before\n'
-ALL = times(8, 30)      # calls that fail each; then ever farther apart
-END = times(8, 60)      # calls at the end of a dense scene that fail each
-SPREAD = times(16, 200)         # calls that fail, evenly, of a run on a sample of a form
+ALL = times(8, 20)      # calls that fail each; then ever farther apart
+END = times(8, 30)      # calls at the end of a dense scene that fail each
+SPREAD = times(16, 80)          # calls that fail, evenly, of a run on a sample of a form
 OWN = ('mark', 'live')  # files of preload.c
 LEAKS = not os.environ.get('COVERAGE')  # to count lines takes memory, too
 
