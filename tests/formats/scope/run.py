@@ -162,7 +162,7 @@ def ring(draw: random.Random) -> tuple[dict, dict]:
 def check_found() -> None:
     draw = random.Random(49)
     faults, kept, count = [], [], 0
-    for _ in range(times(6, 40)):
+    for _ in range(times(6, 15)):
         cases = recordings(draw)
         cases.update({f'ring {i}': ring(draw) for i in range(8)})
         for name, (shot, truth) in cases.items():
@@ -236,17 +236,17 @@ def expandable() -> dict:
 
 
 def check_corpus() -> None:
-    """Recordings of real programs: the smallest of them, or all."""
-    files = sorted((Path(__file__).parents[2] / 'oracles' / 'corpus').glob('*.pickle.gz'), key=lambda p: p.stat().st_size)
+    """Recordings of real programs: the smallest of them."""
+    files = sorted((Path(__file__).parents[2] / 'oracles' / 'corpus').glob('*.pickle.gz'), key=lambda p: p.stat().st_size)[:times(5, 20)]
     unlike = []
-    for path in files[:times(5, len(files))]:
+    for path in files:
         questions = [('run', *EVERY), ('explain',), ('explain', '-p', 'buddy'), ('fit', '-p', 'pytorch', '-p', 'tlsf')]
         answers = [figures(str(path), *options, command=name) for name, *options in questions]
         for form in ('ndjson', 'fsb'):
             run('trace', 'convert', '-q', str(path), 'y.' + form)
             unlike += [(path.name, form, question) for question, answer in zip(questions, answers)
                        if figures('y.' + form, *question[1:], command=question[0]) != answer]
-    TAP.ok(not unlike, f'so do recordings of {times(5, len(files))} real programs', *map(str, unlike[:4]))
+    TAP.ok(not unlike, f'so do recordings of {len(files)} real programs', *map(str, unlike[:4]))
 
 
 def peaks(path: str) -> list:
@@ -293,7 +293,7 @@ def check_kept() -> None:
     """A part that begins with the trace, a device of it, and a merged trace have the beginning."""
     draw = random.Random(5)
     faults = []
-    for _ in range(times(4, 40)):
+    for _ in range(times(4, 15)):
         shots = late(draw), expandable() if draw.random() < 0.3 else late(draw)
         for i, shot in enumerate(shots):
             write(f'{i}.pickle', shot)
