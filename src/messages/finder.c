@@ -421,10 +421,9 @@ static bool is_error_line(const struct frag_finder *f, size_t at, bool constant)
 			return false;
 	if (at == line.head || constant)
 		return true;
-	for (size_t i = line.head; i < at; i++)
-		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
-			if (at - i >= strlen(words[k]) && memcmp(f->in.text + i, words[k], strlen(words[k])) == 0)
-				return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (frag_text_behind(&f->in, line.head, at, words[i]) != SIZE_MAX)
+			return true;
 	return false;
 }
 

@@ -567,6 +567,22 @@ bool frag_text_ends_with(const struct frag_stripped_text *in, size_t at, const c
 	return at >= length && memcmp(in->text + at - length, words, length) == 0;
 }
 
+size_t frag_text_behind(const struct frag_stripped_text *in, size_t at, size_t limit, const char *words)
+{
+	const size_t length = strlen(words);
+	const char *p;
+
+	for (; at + length <= limit; at++) {
+		p = memchr(in->text + at, *words, limit - length + 1 - at);
+		if (!p)
+			break;
+		at = (size_t)(p - in->text);
+		if (memcmp(p, words, length) == 0)
+			return at;
+	}
+	return SIZE_MAX;
+}
+
 size_t frag_text_before(const struct frag_stripped_text *in, size_t at, const char *words)
 {
 	const size_t length = strlen(words);

@@ -48,6 +48,9 @@ struct frag_piece {
 /* The pieces that follow, in any order, ended by one without a pattern; how many they are. */
 int frag_read_pieces(struct frag_cursor *c, const struct frag_piece *pieces, struct frag_message *m);
 
+/* The first of the words from `at` on, before `limit`; SIZE_MAX: nowhere. */
+size_t frag_text_behind(const struct frag_stripped_text *in, size_t at, size_t limit, const char *words);
+
 /* Do the words end at `at`? Where are they in the 300 bytes before it; SIZE_MAX: nowhere. */
 bool frag_text_ends_with(const struct frag_stripped_text *in, size_t at, const char *words);
 size_t frag_text_before(const struct frag_stripped_text *in, size_t at, const char *words);

@@ -189,23 +189,6 @@ static int read_values(const struct frag_cursor *head, size_t limit, struct frag
 	return count;
 }
 
-/* The first of the words from `at` on, before `limit`; SIZE_MAX: nowhere. */
-static size_t text_behind(const struct frag_stripped_text *in, size_t at, size_t limit, const char *words)
-{
-	const size_t length = strlen(words);
-	const char *p;
-
-	for (; at + length <= limit; at++) {
-		p = memchr(in->text + at, *words, limit - length + 1 - at);
-		if (!p)
-			break;
-		at = (size_t)(p - in->text);
-		if (memcmp(p, words, length) == 0)
-			return at;
-	}
-	return SIZE_MAX;
-}
-
 static size_t least_of(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -219,7 +202,7 @@ static size_t heads_before(const struct frag_stripped_text *in, size_t at)
 {
 	size_t heads = 0, last = at;
 
-	for (size_t i = at; i > 0 && last - i < 2 * HEAD_APART; i--) {
+	for (size_t i = at; i > 0 && last - i < 2 * HEAD_APART && at - i < MESSAGE_MOST; i--) {
 		const char *p = in->text + i - 1;
 
 		if (in->used - i + 1 < sizeof(HEAD) || memcmp(p, BODY, sizeof(BODY) - 1) == 0
@@ -239,20 +222,20 @@ static size_t heads_before(const struct frag_stripped_text *in, size_t at)
  */
 static size_t torch_values_begin(const struct frag_stripped_text *in, size_t at, size_t *limit)
 {
-	size_t most = least_of(in->used, at + MESSAGE_MOST), next = text_behind(in, at, most, HEAD);
+	size_t most = least_of(in->used, at + MESSAGE_MOST), next = frag_text_behind(in, at, most, HEAD);
 	size_t heads = heads_before(in, at), begin;
 
 	*limit = least_of(next, most);
 	if (!heads && (next == SIZE_MAX || next - at > HEAD_APART
-		       || text_behind(in, at, *limit, BODY) != SIZE_MAX
-		       || text_behind(in, at, *limit, "allocated") != SIZE_MAX))
+		       || frag_text_behind(in, at, *limit, BODY) != SIZE_MAX
+		       || frag_text_behind(in, at, *limit, "allocated") != SIZE_MAX))
 		return at;
 	most = least_of(in->used, at + 2 * MESSAGE_MOST);
-	for (begin = text_behind(in, at, most, BODY); begin != SIZE_MAX && heads; heads--)
-		begin = text_behind(in, begin + 1, most, BODY);
+	for (begin = frag_text_behind(in, at, most, BODY); begin != SIZE_MAX && heads; heads--)
+		begin = frag_text_behind(in, begin + 1, most, BODY);
 	if (begin == SIZE_MAX)
 		return at;
-	*limit = least_of(text_behind(in, begin + 1, most, BODY), least_of(most, begin + MESSAGE_MOST));
+	*limit = least_of(frag_text_behind(in, begin + 1, most, BODY), least_of(most, begin + MESSAGE_MOST));
 	return begin > 16 ? begin - 4 : begin;
 }
 
@@ -266,7 +249,7 @@ static size_t torch_limit(const struct frag_stripped_text *in, size_t at, size_t
 	};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		limit = least_of(limit, text_behind(in, at, limit, ends[i]));
+		limit = least_of(limit, frag_text_behind(in, at, limit, ends[i]));
 	return limit;
 }
 
@@ -325,7 +308,7 @@ static void note_unread(const struct frag_stripped_text *in, size_t at, size_t l
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		const size_t where = m->said[words[i].said].there ? SIZE_MAX
-				     : text_behind(in, at, limit, words[i].words);
+				     : frag_text_behind(in, at, limit, words[i].words);
 
 		if (where == SIZE_MAX)
 			continue;
@@ -354,7 +337,7 @@ static bool read_torch_values(const struct frag_stripped_text *in, size_t at, st
 	begin = torch_values_begin(in, c->at, &limit);
 	limit = torch_limit(in, begin, limit);
 	if (brackets)
-		limit = least_of(limit, text_behind(in, begin, limit, ")"));
+		limit = least_of(limit, frag_text_behind(in, begin, limit, ")"));
 	*c = (struct frag_cursor){ .in = in, .at = begin, .head = c->head, .body = c->body,
 				   .passed = SIZE_MAX };
 	count = read_values(c, limit, m, begin == *end ? end : &(size_t){ 0 });
@@ -362,7 +345,7 @@ static bool read_torch_values(const struct frag_stripped_text *in, size_t at, st
 	m->enabled = frag_match(&(struct frag_cursor){ .in = in, .at = limit, .passed = SIZE_MAX,
 						       .body = SIZE_MAX },
 				"expandable_segmentsisenabled", NULL, NULL);
-	m->cuda_variable = text_behind(in, limit, least_of(in->used, limit + 160), "PYTORCH_CUDA_ALLOC_CONF")
+	m->cuda_variable = frag_text_behind(in, limit, least_of(in->used, limit + 160), "PYTORCH_CUDA_ALLOC_CONF")
 			   != SIZE_MAX;
 	m->wording = m->said[FRAG_SAID_CACHED].there ? FRAG_WORDING_CACHED
 		     : m->said[FRAG_SAID_RESERVED].there ? FRAG_WORDING_RESERVED
