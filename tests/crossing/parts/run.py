@@ -28,7 +28,7 @@ SHORT = ('moe_train_dispatch', 'resnet50_train_bs32_fp32', 'gpt2_small_train_bs8
 GENERATED = {'random': ('random', '--events', '3000', '--live', '200', '--streams', '3', '--shared', '20',
                         '--seed', '3'),
              'multitask': ('multitask',)}
-CUTS = 50 if HEAVY else 4       # of each recording
+CUTS = 15 if HEAVY else 4       # of each recording
 RUNS = 300                      # simulations of a policy at most
 TAP = Tap()
 

@@ -219,6 +219,6 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     from_pipe()
     inside()
-    compare(False, times(60, 2000))
-    compare(True, times(60, 500))
+    compare(False, times(60, 300))
+    compare(True, times(60, 300))
 sys.exit(TAP.finish())
