@@ -413,8 +413,11 @@ static bool has_one_tag(const struct frag_tape *tape, uint32_t end)
 static bool may_repeat(const struct frag_tape *tape, uint32_t n)
 {
 	const uint32_t tail = n / 2 < TAIL ? n / 2 : TAIL;
-	const struct frag_tape_event *last = tape->events + n - 1;
+	const struct frag_tape_event *last;
 
+	if (n < FRAG_ITERATIONS_MIN)
+		return false;
+	last = tape->events + n - 1;
 	for (uint32_t distance = 1; distance <= n / FRAG_ITERATIONS_MIN; distance++) {
 		uint32_t same = 0;
 
