@@ -28,7 +28,7 @@ sys.path.insert(0, str(TREE / 'tests' / 'formats' / 'snapshot'))
 import snaps  # noqa: E402
 TRACES = Path(os.environ.get('TRACES') or TREE / 'traces')
 HEADER = {'format': 'fragsim-trace', 'version': 1}
-SEEDS = times(40, 150, 20)
+SEEDS = times(15, 150, 10)
 MIB = 1 << 20
 TAP = Tap()
 
