@@ -188,7 +188,7 @@ def diff(*traces: Trace, policy: str | Sequence[str] | None = None,
     that update_baseline=True wrote, and no trace, those it has are simulated. gate=True and
     fail_if="peak.reserved > +2%" raise ConditionError where it got worse.
 
-    Of two texts with memory figures, as logs of servers, the document has `changes`, each with `who`, `old`, `new` and
+    Of two texts with memory values, as logs of servers, the document has `changes`, each with `who`, `old`, `new` and
     `change` in bytes.
 
     Returns the comparison, whose `traces` have `runs` of figures; of two traces the change. There

@@ -1,5 +1,5 @@
 /*
- * account_answer.c - memory figures of a text without a failure, for people: the holders, and what
+ * account_answer.c - memory values of a text without a failure, for people: the holders, and what
  * they mean; and how the values of two texts differ.
  */
 #include "answers/account_answer.h"

@@ -1,5 +1,5 @@
 /*
- * accounts.h - memory figures of a text without a failure: holders and their bytes.
+ * accounts.h - memory values of a text without a failure: holders and their bytes.
  *
  * Tables of processes, lines of servers and trainers, PyTorch's statistics, and what people print
  * of them. Of a value that occurs again the last counts, and the largest is kept, too.

@@ -27,7 +27,7 @@ void frag_finder_del(struct frag_finder *f);
 /* Also collects what is around the messages. */
 void frag_finder_look_around(struct frag_finder *f, struct frag_surroundings *around);
 
-/* Also reads memory figures. Called behind frag_finder_look_around(). */
+/* Also reads memory values. Called behind frag_finder_look_around(). */
 void frag_finder_account(struct frag_finder *f, struct frag_accounts *accounts);
 
 /* The device by the options: it counts where a message lacks it. */
